@@ -1,0 +1,28 @@
+// The tree of what burns: a path such as "node/cpu/package-0/core". A component's joules contain those of
+// everything below it, so a path that lies below a counted one is an overlap and is shown apart.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+namespace joulery {
+
+class Component {
+ public:
+  Component() = default;
+  explicit Component(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
+  // The part after the last slash: "package-0".
+  std::string_view leaf() const { return std::string_view(path_).substr(path_.rfind('/') + 1); }
+  // True where `this` lies strictly inside `other`: node/cpu/package-0 inside node.
+  bool inside(const Component& other) const {
+    return path_.size() > other.path_.size() && path_.starts_with(other.path_) && path_[other.path_.size()] == '/';
+  }
+  friend auto operator<=>(const Component&, const Component&) = default;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace joulery

@@ -1,0 +1,141 @@
+// What a run used, whose it was and what it bought: a value with no behaviour. judge/ makes it from a ledger,
+// publish/ tells it (text, JSON, CSV, Markdown, HTML). Field for field the schema joulery.report/1
+// (data/schemas/report.json). An empty optional is "unknown", and the field `reason` beside it says why.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quality.h"
+#include "core/time.h"
+
+namespace joulery {
+
+struct ReportEnergy {
+  std::optional<Estimate> joules;    // the sum of the rows that are counted once
+  Quality quality = Quality::missing;
+  bool partial = false;              // something that burns is not in the sum
+  std::vector<std::string> missing;  // "node/dram: no DRAM domain on this CPU"
+};
+
+struct ReportComponent {
+  std::string path;                  // "node/cpu/package-0"
+  std::string label;                 // "CPU package 0"
+  std::optional<Estimate> joules;
+  std::optional<double> share;       // 0..1 of the total; empty for overlaps
+  std::optional<double> mean_watts, peak_watts;
+  Quality quality = Quality::missing;
+  std::string meter;                 // "rapl.powercap", "model" for estimates
+  std::string reason;                // why it is missing or estimated; "" where measured
+  bool overlap = false;              // contained in a row that is counted: shown apart, never added
+};
+
+struct ReportPhase {
+  std::string name;                  // start-up, steps, between steps, tear-down
+  double begin_s = 0, end_s = 0;     // since the start of the run; the parts of "steps" may interleave with "between steps"
+  double seconds = 0;                // time in this phase
+  std::optional<Energy> joules;
+};
+
+struct ReportSteps {
+  std::int64_t count = 0;
+  std::optional<double> joules_median, joules_p95, seconds_median;
+  std::int64_t marks_lost = 0;
+};
+
+struct ReportWork {
+  std::string unit;                  // "sample"
+  double count = 0;
+  std::optional<double> joules_per_unit, units_per_joule, kwh_per_1000;
+  std::optional<double> units_per_second, units_per_second_per_watt;
+};
+
+struct ReportKpi {
+  std::string name;
+  double last = 0;
+  std::optional<double> joules_at_last;
+};
+
+struct ReportProcess {
+  std::int64_t pid = 0;
+  std::string name;
+  double cpu_s = 0;
+  std::optional<Energy> joules;
+  std::optional<double> share;
+};
+
+struct ReportCarbon {
+  std::optional<double> grams, low, high;
+  double g_per_kwh = 0;
+  double pue = 1.0;
+  std::string place, source;
+  std::int64_t year = 0;
+  std::string note;                  // "no place given: the world's average"
+};
+
+struct ReportCost {
+  double amount = 0;
+  std::string currency, source;
+};
+
+struct ReportGap {
+  double begin_s = 0, end_s = 0;
+  std::string reason;                // "rapl.powercap package-0: read failed"
+  bool energy_lost = false;          // false where the counter ran on and its difference covers the gap
+};
+
+struct ReportSampling {
+  double interval_s = 0;
+  std::int64_t rounds = 0, missed = 0;
+  std::vector<ReportGap> gaps;
+};
+
+// What the machine would have used in the same time with nothing running.
+struct ReportBaseline {
+  std::optional<double> watts;
+  std::optional<Energy> joules;
+  std::string source;                // measured | learnt | estimated, and from what
+};
+
+struct Report {
+  std::vector<std::string> command;
+  std::optional<int> exit_code;      // empty where the recording ends before the command did
+  std::string begin;                 // ISO 8601, UTC
+  double duration_s = 0;
+  std::optional<double> mean_watts, peak_watts;
+  ReportEnergy energy;
+  std::vector<ReportComponent> components;
+  std::vector<ReportPhase> phases;
+  ReportSteps steps;
+  std::vector<ReportWork> work;
+  std::vector<ReportKpi> kpis;
+  std::vector<ReportProcess> processes;
+  std::optional<ReportBaseline> baseline;
+  std::optional<ReportCarbon> carbon;
+  std::optional<ReportCost> cost;
+  ReportSampling sampling;
+  std::vector<std::string> flags;    // "vm-share", "ambiguous-wrap", "suspended"
+};
+
+// Power over time by component, and what happened when: for pictures. Times in seconds since the start.
+struct PowerTrack {
+  std::string path, label;
+  Quality quality = Quality::missing;
+  bool overlap = false;
+  std::vector<double> watts;         // mean over each slot of Chart::time; NaN where nothing is known
+};
+
+struct ChartBand {
+  std::string kind, name;            // kind: phase | step | mark
+  double begin_s = 0, end_s = 0;
+};
+
+struct Chart {
+  std::vector<double> time;          // slot edges, one more than the tracks have values
+  std::vector<PowerTrack> tracks;
+  std::vector<ChartBand> bands;
+};
+
+}  // namespace joulery

@@ -1,0 +1,35 @@
+// The machine that is measured, as seen through one root folder: "/" for this one, or a recorded tree with sys/
+// and proc/ in it. Handed to every probe and meter, so that real code runs on a recorded tree without test hooks.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace joulery {
+
+class Machine {
+ public:
+  // `root` is a folder: "" for this machine, or a tree that holds sys/ and proc/.
+  explicit Machine(std::string root = {});
+
+  bool is_this_machine() const { return root_.empty(); }
+  // "/sys/class/powercap" -> the path to open.
+  std::string path(std::string_view absolute) const { return root_ + std::string(absolute); }
+  // A whole small file without trailing white space; an Error names the path.
+  Result<std::string> read(std::string_view absolute) const;
+  // A file that holds one whole number.
+  Result<std::int64_t> read_integer(std::string_view absolute) const;
+  // Names in a folder, sorted; empty where it does not exist or cannot be read.
+  std::vector<std::string> list(std::string_view absolute) const;
+  bool exists(std::string_view absolute) const;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace joulery

@@ -1,0 +1,22 @@
+// The one list of meters.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sense/meter.h"
+
+namespace joulery {
+
+struct MeterKind {
+  std::string_view name;
+  Discovery (*probe)(const Machine&);
+};
+
+// In order of preference: where two kinds measure the same component, the earlier one counts.
+std::span<const MeterKind> meter_kinds();
+
+// Everything that this machine has.
+Discovery discover(const Machine& machine);
+
+}  // namespace joulery

@@ -1,0 +1,53 @@
+// A raw value or a reason why there is none, with the monotonic time before and after the read.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/time.h"
+
+namespace joulery {
+
+// Why a reading has no value. `none` means that it has one. The numbers are stored in recordings: only append.
+enum class MissingReason : std::uint8_t { none, io_error, permission, rubbish, gone, not_supported, timed_out, device_lost };
+
+constexpr std::string_view describe(MissingReason reason) {
+  constexpr std::string_view texts[] = {"", "read failed", "no permission to read", "not a number", "disappeared",
+                                        "not supported by the device", "no answer in time", "device lost"};
+  return texts[static_cast<unsigned>(reason)];
+}
+
+struct Reading {
+  std::int64_t raw = 0;                            // counts of Channel::unit; an unsigned counter keeps its bits
+  MissingReason reason = MissingReason::none;
+  MonoTime before, after;
+  bool ok() const { return reason == MissingReason::none; }
+};
+
+// Receives one round of one meter, channel by channel in the meter's own order, and stamps each.
+// A channel that the meter does not report in a round is `gone`.
+class Sink {
+ public:
+  explicit Sink(std::size_t channels) : readings_(channels) {}
+
+  void start() { next_ = 0; last_ = mono_now(); }
+  void value(std::int64_t raw) { put(raw, MissingReason::none); }
+  void missing(MissingReason reason) { put(0, reason); }
+  void finish() { while (next_ < readings_.size()) put(0, MissingReason::gone); }
+  std::span<const Reading> readings() const { return readings_; }
+
+ private:
+  void put(std::int64_t raw, MissingReason reason) {
+    if (next_ == readings_.size()) return;
+    const MonoTime now = mono_now();
+    readings_[next_++] = {raw, reason, last_, now};
+    last_ = now;
+  }
+  std::vector<Reading> readings_;
+  std::size_t next_ = 0;
+  MonoTime last_;
+};
+
+}  // namespace joulery
