@@ -1,0 +1,89 @@
+// A recording: one SQLite file that holds all of a run. docs/formats/recording.md describes every table.
+// It keeps what was read, raw; unwrapping counters and judging gaps happen on reading it, in meter/ and ledger/.
+//
+// Invariant: a writer that dies at any moment leaves a file that Recording::open reads, less at most what came
+// after the last flush().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/time.h"
+#include "meter/round.h"
+#include "sense/channel.h"
+#include "watch/mark.h"
+#include "watch/process_sample.h"
+
+namespace joulery {
+
+// A device as a recording remembers it.
+struct RecordedDevice {
+  std::string kind, name;
+  Duration interval;              // how often it was asked to be read
+  std::vector<Channel> channels;
+};
+
+// Something that happened to the measuring itself: "suspended", "device lost", "rounds missed".
+struct RecordedEvent {
+  Interval when;
+  std::string kind, detail;
+  std::int64_t count = 0;
+};
+
+// All rounds of one device, oldest first. Column-wise: readings(channel) runs beside `times`.
+struct Series {
+  struct Column {
+    std::vector<std::int64_t> raw;
+    std::vector<MissingReason> reason;  // empty where no reading of this channel was ever missing
+  };
+  std::vector<MonoTime> before, after;  // of the whole round; a channel was read within
+  std::vector<Column> columns;          // one per channel
+};
+
+// Facts about the run by name, each a JSON text: "command", "exit_code", "machine", "version", "factors".
+using Metadata = std::map<std::string, std::string>;
+
+class RecordingWriter {
+ public:
+  // Creates the file; an Error where the path exists, cannot be written, or the disk is full.
+  static Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, std::vector<RecordedDevice> devices,
+                                                         const Metadata& metadata);
+  virtual ~RecordingWriter() = default;
+
+  // These only append to memory (a mutex, no I/O) and may be called from any thread.
+  virtual void add(const Round& round) = 0;
+  virtual void add(const Mark& mark) = 0;
+  virtual void add(const ProcessSample& sample) = 0;
+  virtual void add(const RecordedEvent& event) = 0;
+  virtual void add(const ClockMap& crossing) = 0;
+  virtual void set(const std::string& name, const std::string& json) = 0;
+
+  // Writes what was added since the last call, in one transaction. One thread at a time; call it once a second.
+  // An Error (full disk) leaves the data in memory for the next try.
+  virtual Result<void> flush() = 0;
+  // Flushes, and folds the write-ahead log into the one file.
+  virtual Result<void> close() = 0;
+};
+
+class Recording {
+ public:
+  // Errors: not_found; format (truncated, foreign: not a recording of ours); newer_format; permission.
+  static Result<std::unique_ptr<Recording>> open(const std::string& path);
+  virtual ~Recording() = default;
+
+  virtual const Metadata& metadata() const = 0;
+  virtual std::span<const RecordedDevice> devices() const = 0;
+  virtual Result<Series> series(std::size_t device) const = 0;
+  virtual Result<std::vector<Mark>> marks() const = 0;                // by time
+  virtual Result<std::vector<ProcessSample>> processes() const = 0;   // by process, then time
+  virtual Result<std::vector<RecordedEvent>> events() const = 0;      // by begin
+  virtual Result<std::vector<ClockMap>> clock_maps() const = 0;       // at least one, by mono
+};
+
+}  // namespace joulery
