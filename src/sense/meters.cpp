@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "sense/cpu.h"
+#include "sense/hwmon.h"
+#include "sense/perf.h"
 #include "sense/powercap.h"
 
 namespace joulery {
@@ -11,6 +13,8 @@ namespace {
 
 constexpr MeterKind kinds[] = {
     {"rapl.powercap", probe_powercap},
+    {"rapl.perf", probe_perf},
+    {"hwmon", probe_hwmon},
     {"cpu", probe_cpu},
     {"memory", probe_memory},
 };
