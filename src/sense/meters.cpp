@@ -5,6 +5,7 @@
 
 #include "sense/cpu.h"
 #include "sense/hwmon.h"
+#include "sense/nvml.h"
 #include "sense/perf.h"
 #include "sense/powercap.h"
 
@@ -15,6 +16,7 @@ constexpr MeterKind kinds[] = {
     {"rapl.powercap", probe_powercap},
     {"rapl.perf", probe_perf},
     {"hwmon", probe_hwmon},
+    {"nvml", probe_nvml},
     {"cpu", probe_cpu},
     {"memory", probe_memory},
 };
