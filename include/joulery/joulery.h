@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#if defined(JOULERY_BUILD)
+#if defined(JOULERY_BUILD) && !defined(JOULERY_HIDDEN)
 #define JOULERY_API __attribute__((visibility("default")))
 #else
 #define JOULERY_API
