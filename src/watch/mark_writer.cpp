@@ -77,7 +77,7 @@ bool reserve(int file) {
 
 Ring* map_ring(int file) {
   if (!reserve(file)) return nullptr;
-  void* at = mmap(nullptr, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* at = mmap(nullptr, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
   return at == MAP_FAILED ? nullptr : static_cast<Ring*>(at);
 }
 
