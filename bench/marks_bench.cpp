@@ -43,7 +43,11 @@ void measure_here(double clock) {
   row("C++: joulery::Step step(64)", median_ns([] { Step step(64); }), clock);
   static const Name name("decode");
   row("C++: joulery::Step step(name, 64)", median_ns([] { Step step(name, 64); }), clock);
-  row("C: joulery_mark(\"epoch\", 1) twice, looked up by its text", median_ns([] { mark("epoch", 1); mark("epoch", 2); }), clock);
+  row("C: joulery_mark(\"epoch\", 1) twice, looked up by its text", median_ns([] {
+        mark("epoch", 1);
+        mark("epoch", 2);
+      }),
+      clock);
   if (lost() != 0) fmt::print("{} marks were lost: the figures above are too low\n", lost());
 }
 
@@ -59,8 +63,10 @@ void in_child(RingDirectory* directory, Body body) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
-    if (directory != nullptr) setenv("JOULERY_RING", directory->path().c_str(), 1);
-    else unsetenv("JOULERY_RING");
+    if (directory != nullptr)
+      setenv("JOULERY_RING", directory->path().c_str(), 1);
+    else
+      unsetenv("JOULERY_RING");
     body();
     std::fflush(stdout);
     _exit(0);
@@ -75,7 +81,10 @@ void in_child(RingDirectory* directory, Body body) {
 int main(int argc, char** argv) {
   Result<RingDirectory> directory = RingDirectory::make();
   if (!directory) return fmt::print(stderr, "{}\n", directory.error().line()), 1;
-  const double clock = median_ns([] { mono_now(); mono_now(); });
+  const double clock = median_ns([] {
+    mono_now();
+    mono_now();
+  });
   fmt::print("{:<58}{:>9}{:>9}\n", "median of a pair", "ns", "x clock");
   row("CLOCK_MONOTONIC read twice (the floor)", clock, clock);
   in_child(&*directory, [&] { measure_here(clock); });

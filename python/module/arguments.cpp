@@ -30,8 +30,9 @@ int bind(const char* function, PyObject* const* arguments, Py_ssize_t count, PyO
     PyObject* word = PyTuple_GetItem(keywords, k);
     const Py_ssize_t i = parameter_of(word, parameters, known);
     if (i == known || (given & (1U << i)) != 0) {
-      PyErr_Format(PyExc_TypeError, i == known ? "%s() got an unexpected keyword argument '%U'" : "%s() got multiple values for argument '%U'",
-                   function, word);
+      PyErr_Format(PyExc_TypeError,
+                   i == known ? "%s() got an unexpected keyword argument '%U'" : "%s() got multiple values for argument '%U'", function,
+                   word);
       return -1;
     }
     *parameters[i].into = arguments[count + k];

@@ -141,15 +141,19 @@ PyMethodDef mark_functions[] = {{"step", as_method<FastKeywordFunction>(step), f
                                 {nullptr, nullptr, 0, nullptr}};
 
 int make_marks(PyObject* module, MarksState& state) {
-  const struct { PyObject** into; const char* text; } words[] = {
-      {&state.samples_word, "samples"}, {&state.name_word, "name"}, {&state.unit_word, "unit"}, {&state.iterable_word, "iterable"}, {&state.value_word, "value"},
-      {&state.step_word, JOULERY_STEP_NAME}, {&state.sample_word, "sample"}};
+  const struct {
+    PyObject** into;
+    const char* text;
+  } words[] = {{&state.samples_word, "samples"},   {&state.name_word, "name"},   {&state.unit_word, "unit"},
+               {&state.iterable_word, "iterable"}, {&state.value_word, "value"}, {&state.step_word, JOULERY_STEP_NAME},
+               {&state.sample_word, "sample"}};
   for (const auto& word : words)
     if ((*word.into = PyUnicode_InternFromString(word.text)) == nullptr) return -1;
   if ((state.ids = PyDict_New()) == nullptr || (state.zero = PyLong_FromLong(0)) == nullptr) return -1;
   if ((state.step_type = make_step_type()) == nullptr || (state.steps_type = make_steps_type()) == nullptr) return -1;
   if ((state.steps_iterator_type = make_steps_iterator_type()) == nullptr) return -1;
-  return PyObject_SetAttrString(module, "Step", state.step_type) != 0 || PyObject_SetAttrString(module, "Steps", state.steps_type) != 0 ? -1 : 0;
+  return PyObject_SetAttrString(module, "Step", state.step_type) != 0 || PyObject_SetAttrString(module, "Steps", state.steps_type) != 0 ? -1
+                                                                                                                                        : 0;
 }
 
 int visit_marks(MarksState& state, visitproc visit, void* arg) {
@@ -159,9 +163,9 @@ int visit_marks(MarksState& state, visitproc visit, void* arg) {
 }
 
 void clear_marks(MarksState& state) {
-  for (PyObject** held : {&state.ids, &state.step_type, &state.steps_type, &state.steps_iterator_type, &state.samples_word, &state.name_word,
-                          &state.unit_word, &state.iterable_word, &state.value_word, &state.step_word, &state.sample_word, &state.zero, &state.last_step,
-                          &state.last_samples, &state.last_name})
+  for (PyObject** held : {&state.ids, &state.step_type, &state.steps_type, &state.steps_iterator_type, &state.samples_word,
+                          &state.name_word, &state.unit_word, &state.iterable_word, &state.value_word, &state.step_word, &state.sample_word,
+                          &state.zero, &state.last_step, &state.last_samples, &state.last_name})
     Py_CLEAR(*held);
 }
 

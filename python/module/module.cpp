@@ -20,8 +20,10 @@ int clear(PyObject* module) {
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(make)}, {0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_joulery", nullptr, sizeof(MarksState), mark_functions, slots, visit, clear,
-                          [](void* module) { clear(static_cast<PyObject*>(module)); }};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_joulery", nullptr, sizeof(MarksState), mark_functions, slots, visit, clear, [](void* module) {
+      clear(static_cast<PyObject*>(module));
+    }};
 
 }  // namespace
 }  // namespace joulery

@@ -28,7 +28,10 @@ struct StepsIterator {
   bool sized, open;
 };
 
-template <class T> T& as(PyObject* object) { return *reinterpret_cast<T*>(object); }
+template <class T>
+T& as(PyObject* object) {
+  return *reinterpret_cast<T*>(object);
+}
 
 // A heap type's instances hold a reference to their type.
 void release(PyObject* self) {
@@ -44,7 +47,9 @@ void release_collected(PyObject* self) {
 }
 
 template <class T>
-T* make_collected(PyObject* type) { return PyObject_GC_New(T, reinterpret_cast<PyTypeObject*>(type)); }
+T* make_collected(PyObject* type) {
+  return PyObject_GC_New(T, reinterpret_cast<PyTypeObject*>(type));
+}
 
 // ---- Step ----
 
@@ -157,7 +162,9 @@ void delete_pass(PyObject* self) {
 }
 
 template <class Function>
-void* slot(Function function) { return reinterpret_cast<void*>(function); }
+void* slot(Function function) {
+  return reinterpret_cast<void*>(function);
+}
 
 PyMethodDef step_methods[] = {{"__enter__", enter_step, METH_NOARGS, nullptr},
                               {"__exit__", as_method<FastFunction>(leave_step), fast_call, nullptr},
@@ -208,7 +215,7 @@ PyObject* make_steps_type() {
 }
 
 PyObject* make_steps_iterator_type() {
-  PyType_Slot slots[] = {{Py_tp_dealloc, slot(delete_pass)},     {Py_tp_traverse, slot(visit_pass)}, {Py_tp_clear, slot(clear_pass)},
+  PyType_Slot slots[] = {{Py_tp_dealloc, slot(delete_pass)},    {Py_tp_traverse, slot(visit_pass)}, {Py_tp_clear, slot(clear_pass)},
                          {Py_tp_iter, slot(PyObject_SelfIter)}, {Py_tp_iternext, slot(next_step)},  {0, nullptr}};
   PyType_Spec spec = {"joulery.StepsIterator", sizeof(StepsIterator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
   return PyType_FromSpec(&spec);
