@@ -15,6 +15,7 @@ run: build ## train a real model (TensorFlow/Keras, Fashion-MNIST) under `jouler
 	PYTHONPATH=$(release)/python OMP_WAIT_POLICY=passive TF_CPP_MIN_LOG_LEVEL=2 $(release)/joulery run -- .venv/bin/python $(example)
 
 test: ## install what is missing, build, run every test; the last line is `N passed, N failed`
+	@scripts/setup build || { echo "0 passed, 1 failed"; exit 1; }
 	@scripts/test --prepare
 
 build: ## build the release program: build/release/joulery

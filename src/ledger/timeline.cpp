@@ -44,24 +44,25 @@ Track track_of(const Channel& channel, const std::vector<MonoTime>& times, Serie
   return integrate_gauge(channel, times, std::move(column.raw), column.reason);
 }
 
-// The busy time of all CPUs from the channels "busy" (a counter of seconds) and "threads" (a constant).
-std::optional<CpuActivity> activity_of(const RecordedDevice& device, const std::vector<MonoTime>& times, Series& series) {
-  std::optional<std::size_t> busy, threads;
-  for (std::size_t c = 0; c < device.channels.size(); ++c) {
-    if (device.channels[c].component.path() != "node/cpu") continue;
-    if (device.channels[c].name == "busy") busy = c;
-    if (device.channels[c].name == "threads") threads = c;
-  }
-  if (!busy || !threads || times.empty()) return std::nullopt;
-  CpuActivity activity{&times, {}, static_cast<int>(series.columns[*threads].raw.front())};
-  const Track track = unwrap_counter(device.channels[*busy], times, std::move(series.columns[*busy].raw), series.columns[*busy].reason, {});
-  for (const MonoTime t : times) activity.busy_seconds.push_back(to_joules(track.position(t)));  // counts of seconds here
+// The busy time of all CPUs from the channel "busy" of node/cpu, a counter of seconds.
+std::optional<CpuActivity> activity_of(const RecordedDevice& device, const std::vector<MonoTime>& times, Series& series, int threads) {
+  const auto busy = std::ranges::find_if(device.channels, [](const Channel& c) {
+    return c.component.path() == "node/cpu" && c.measurand == Measurand::busy_time && c.name == "busy";
+  });
+  if (busy == device.channels.end() || times.empty() || threads < 1) return std::nullopt;
+  Series::Column& column = series.columns[static_cast<std::size_t>(busy - device.channels.begin())];
+  const Track track = unwrap_counter(*busy, times, std::move(column.raw), column.reason, {});
+  if (track.empty()) return std::nullopt;
+  CpuActivity activity{&times, {}, threads};
+  activity.busy_seconds.reserve(times.size());
+  // The channel's unit is a second per count, so a track's "joules" are seconds here.
+  for (const MonoTime t : times) activity.busy_seconds.push_back(to_joules(track.position(t)));
   return activity;
 }
 
 }  // namespace
 
-Result<Timeline> Timeline::from(const Recording& recording) {
+Result<Timeline> Timeline::from(const Recording& recording, int threads) {
   Timeline timeline;
   const auto events = recording.events();
   if (!events) return std::unexpected(events.error());
@@ -79,7 +80,7 @@ Result<Timeline> Timeline::from(const Recording& recording) {
     if (!times.empty()) last = std::max(last, times.back());
     timeline.rounds = std::max(timeline.rounds, static_cast<std::int64_t>(times.size()));
     if (d == 0 || device.interval < timeline.interval) timeline.interval = device.interval;
-    if (const auto activity = activity_of(device, times, *series)) timeline.cpu = activity;
+    if (const auto activity = activity_of(device, times, *series, threads)) timeline.cpu = activity;
     for (std::size_t c = 0; c < device.channels.size(); ++c)
       if (tells_energy(device.channels[c]))
         timeline.sources.push_back({device.kind, device.name, device.channels[c],

@@ -31,8 +31,8 @@ struct CpuActivity {
 
 class Timeline {
  public:
-  // Errors: those of Recording.
-  static Result<Timeline> from(const Recording& recording);
+  // `threads`: logical CPUs of the machine, which share the busy time. Errors: those of Recording.
+  static Result<Timeline> from(const Recording& recording, int threads);
 
   Interval run;                             // from CMD's start to its end, or to the last reading where it never ended
   bool run_ended = false;

@@ -30,7 +30,7 @@ struct Finding {
   bool found = false;
   bool readable = false;
   std::string reason;  // why it cannot be read, exactly; "" where it can
-  std::string remedy;  // the command or step that mends it; "" where nothing is to be done
+  std::string remedy;  // the command that mends it, one alternative a line; "" where nothing is to be done
 };
 
 // A meter that can be read, with what a recording must remember of it.
