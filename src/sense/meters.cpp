@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "sense/cpu.h"
+#include "sense/hwmon.h"
+#include "sense/nvml.h"
+#include "sense/perf.h"
 #include "sense/powercap.h"
 
 namespace joulery {
@@ -11,6 +14,9 @@ namespace {
 
 constexpr MeterKind kinds[] = {
     {"rapl.powercap", probe_powercap},
+    {"rapl.perf", probe_perf},
+    {"hwmon", probe_hwmon},
+    {"nvml", probe_nvml},
     {"cpu", probe_cpu},
     {"memory", probe_memory},
 };

@@ -35,6 +35,10 @@ constexpr Row rows[] = {
     {Obstacle::powercap_same_name, {"another zone has the same name in the same place: left out, so that no joule counts twice", ""}},
     {Obstacle::powercap_one_core,
      {"on AMD processors this zone is the energy of one core alone, not of all: left out", ""}},
+    {Obstacle::powercap_dram_unit,
+     {"this kernel takes the unit of this processor's DRAM counter from the wrong register: its joules are too many by the "
+      "ratio of the units (15.3 µJ is right)",
+      "sudo apt-get dist-upgrade  # a kernel that knows this processor"}},
     {Obstacle::no_dram_domain, {"this CPU has no DRAM domain: its memory's energy is not measured", ""}},
 
     {Obstacle::perf_paranoid,

@@ -13,7 +13,8 @@ namespace joulery {
 
 enum class Obstacle : std::uint8_t {
   powercap_root_only, powercap_hidden_in_container, powercap_driver_missing, no_rapl_in_vm, powercap_unreadable, powercap_mirror,
-  powercap_same_name, powercap_one_core, no_dram_domain,
+  powercap_same_name, powercap_one_core, powercap_dram_unit,
+  no_dram_domain,
   perf_paranoid, perf_seccomp, perf_no_pmu, perf_needs_this_machine, perf_stands_still, perf_unsupported,
   hwmon_none, hwmon_no_power, hwmon_unreadable, hwmon_disabled,
   nvml_no_gpu, nvml_no_library, nvml_no_driver, nvml_version_mismatch, nvml_no_permission, nvml_blocked, nvml_failed, nvml_no_energy,
