@@ -11,6 +11,7 @@ namespace joulery {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using namespace joulery::testing;
 
 TEST(Meters, EveryKindIsThereOnceInOrderOfPreference) {
@@ -43,6 +44,44 @@ TEST(Meters, EveryKindIsToldAlsoWhereItIsAbsent) {
   expect_told_in_full(empty.machine());
   expect_told_in_full(full.machine());
   expect_told_in_full(Machine());
+}
+
+// A chip of amd_energy beside powercap, which measures the same sockets.
+void lay_amd_energy(Tree& tree, const std::string& second_label) {
+  const std::string chip = "/sys/class/hwmon/hwmon0/";
+  tree.zone("intel-rapl:0", "package-0", 1).file(chip + "name", "amd_energy\n");
+  tree.file(chip + "energy1_label", "Esocket0\n").file(chip + "energy1_input", "5\n");
+  tree.file(chip + "energy2_label", second_label + "\n").file(chip + "energy2_input", "5\n");
+}
+
+std::vector<std::string> kinds_of_devices(const Discovery& found) {
+  std::vector<std::string> kinds;
+  for (const Device& device : found.devices) kinds.push_back(device.kind);
+  return kinds;
+}
+
+TEST(Meters, ADeviceThatTellsNothingNewIsLeftOutAndTheFindingSaysWhy) {
+  Tree tree;
+  lay_amd_energy(tree, "Esocket1");
+  tree.zone("intel-rapl:1", "package-1", 1);
+  const Discovery found = discover(tree.machine());
+  EXPECT_THAT(kinds_of_devices(found), ElementsAre("rapl.powercap"));
+  ASSERT_NE(finding_for(found, "amd_energy"), nullptr);
+  EXPECT_TRUE(finding_for(found, "amd_energy")->readable);
+  EXPECT_THAT(finding_for(found, "amd_energy")->reason, HasSubstr("rapl.powercap measures the same"));
+}
+
+TEST(Meters, ADeviceThatTellsMoreStays) {
+  Tree tree;
+  lay_amd_energy(tree, "Esocket1");
+  EXPECT_THAT(kinds_of_devices(discover(tree.machine())), ElementsAre("rapl.powercap", "hwmon"));
+}
+
+TEST(Meters, WhatCannotBeReadCoversNothing) {
+  Tree tree;
+  lay_amd_energy(tree, "Esocket1");
+  tree.zone("intel-rapl:1", "package-1", 1).file("/sys/class/powercap/intel-rapl:1/energy_uj", "rubbish\n");
+  EXPECT_THAT(kinds_of_devices(discover(tree.machine())), ElementsAre("rapl.powercap", "hwmon"));
 }
 
 TEST(Meters, EveryObstacleHasAReason) {
