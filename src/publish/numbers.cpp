@@ -37,6 +37,7 @@ std::string compact(double value) {
 std::string percent(double share) {
   const double value = share * 100;
   if (!std::isfinite(value)) return "missing";
+  if (value == 0) return "0 %";
   if (value > 0 && value < 0.1) return "<0.1 %";
   if (std::abs(value) >= 99.95) return fmt::format("{:.0f} %", value);
   return fmt::format("{:.1f} %", value);

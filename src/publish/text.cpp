@@ -157,19 +157,22 @@ std::string results(const Report& report, const TextStyle& style) {
 
 std::string note_lines(const Report& report, const TextStyle& style) {
   std::string out;
-  for (const Note& note : notes(report)) {
-    const std::string mark = note.warning ? "! " : style.unicode ? "· " : "- ";
-    bool first = true;
-    for (const std::string& line : wrapped(printable(note.text, style.unicode), style.width - 4)) {
-      out += "  " + (first ? painted(mark, note.warning ? Ink::poor : Ink::dim, style) : std::string("  "));
-      out += painted(line, note.warning ? Ink::poor : Ink::dim, style) + "\n";
-      first = false;
-    }
-  }
+  for (const Note& note : notes(report)) out += note_text(note, style);
   return out.empty() ? out : "\n" + out;
 }
 
 }  // namespace
+
+std::string note_text(const Note& note, const TextStyle& style) {
+  const Ink ink = note.warning ? Ink::poor : Ink::dim;
+  std::string mark = note.warning ? "! " : style.unicode ? "· " : "- ";
+  std::string out;
+  for (const std::string& line : wrapped(printable(note.text, style.unicode), style.width - 4)) {
+    out += "  " + painted(mark, ink, style) + painted(line, ink, style) + "\n";
+    mark = "  ";
+  }
+  return out;
+}
 
 std::string title_line(std::string_view title, std::string_view right, Ink right_ink, const TextStyle& style) {
   const std::string_view rule = style.unicode ? "─" : "-";

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "judge/report.h"
+#include "publish/phrases.h"
 #include "publish/style.h"
 
 namespace joulery {
@@ -14,5 +15,8 @@ std::string report_text(const Report& report, const TextStyle& style);
 
 // The rule with a title at its left and a word at its right that opens a summary.
 std::string title_line(std::string_view title, std::string_view right, Ink right_ink, const TextStyle& style);
+
+// A note behind its mark, "!" for warnings, wrapped.
+std::string note_text(const Note& note, const TextStyle& style);
 
 }  // namespace joulery

@@ -35,7 +35,11 @@ std::string escaped(char32_t code) {
   return fmt::format("\\u{{{:x}}}", static_cast<unsigned>(code));
 }
 
-std::string in_ascii(char32_t code) { return code == 0xb5 || code == 0x3bc ? "u" : fmt::format("\\u{{{:x}}}", static_cast<unsigned>(code)); }
+// The two signs that our own text uses have ASCII forms of their own.
+std::string in_ascii(char32_t code) {
+  if (code == 0xb5 || code == 0x3bc) return "u";
+  return code == 0xb1 ? "+/-" : fmt::format("\\u{{{:x}}}", static_cast<unsigned>(code));
+}
 
 }  // namespace
 
