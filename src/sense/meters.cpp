@@ -15,11 +15,7 @@ namespace joulery {
 namespace {
 
 constexpr MeterKind kinds[] = {
-    {"rapl.powercap", probe_powercap},
-    {"rapl.perf", probe_perf},
-    {"hwmon", probe_hwmon},
-    {"nvml", probe_nvml},
-    {"cpu", probe_cpu},
+    {"rapl.powercap", probe_powercap}, {"rapl.perf", probe_perf}, {"hwmon", probe_hwmon}, {"nvml", probe_nvml}, {"cpu", probe_cpu},
     {"memory", probe_memory},
 };
 

@@ -86,8 +86,10 @@ void open_all(const std::vector<PerfEvent>& events, const Surroundings& around, 
   std::vector<OpenEvent> opened;
   for (const PerfEvent& event : events) {
     const int descriptor = open_event(event);
-    if (descriptor >= 0) opened.push_back({&event, descriptor});
-    else discovery.findings.push_back(refused(event, errno, around));
+    if (descriptor >= 0)
+      opened.push_back({&event, descriptor});
+    else
+      discovery.findings.push_back(refused(event, errno, around));
   }
   if (around.virtual_machine) wait_for_counts(opened);
   std::vector<Channel> channels;
@@ -103,7 +105,8 @@ void open_all(const std::vector<PerfEvent>& events, const Surroundings& around, 
     descriptors.push_back(open.descriptor);
     discovery.findings.push_back(readable_finding(kind, name));
   }
-  if (!channels.empty()) discovery.devices.push_back({std::string(kind), "power", false, make_perf_meter(std::move(channels), std::move(descriptors))});
+  if (!channels.empty())
+    discovery.devices.push_back({std::string(kind), "power", false, make_perf_meter(std::move(channels), std::move(descriptors))});
 }
 
 }  // namespace
@@ -122,7 +125,8 @@ Discovery probe_perf(const Machine& machine) {
     return discovery;
   }
   const Surroundings around = read_surroundings(machine);
-  if (events.empty()) discovery.findings.push_back(absent_finding(kind, "", around.virtual_machine ? Obstacle::no_rapl_in_vm : Obstacle::perf_no_pmu));
+  if (events.empty())
+    discovery.findings.push_back(absent_finding(kind, "", around.virtual_machine ? Obstacle::no_rapl_in_vm : Obstacle::perf_no_pmu));
   open_all(events, around, discovery);
   return discovery;
 }

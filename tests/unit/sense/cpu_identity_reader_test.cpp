@@ -96,7 +96,8 @@ TEST_F(MemoryLimit, TheSmallestLimitOnTheWayUpCounts) {
 }
 
 TEST_F(MemoryLimit, OfVersion1TheMemoryControllersGroupCounts) {
-  tree.file("/proc/self/cgroup", "5:cpu:/other\n4:memory:/a/b\n0::/\n").file("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "1073741824\n");
+  tree.file("/proc/self/cgroup", "5:cpu:/other\n4:memory:/a/b\n0::/\n")
+      .file("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "1073741824\n");
   tree.file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_DOUBLE_EQ(read_cpu_identity(tree.machine()).memory_limit_gb.value(), 1.0);
 }

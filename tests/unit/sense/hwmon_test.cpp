@@ -49,11 +49,15 @@ TEST(Hwmon, AmdEnergyCountsSocketsAndCoresWhereTheyBurn) {
   tree.file(chip + "name", "amd_energy\n");
   const char* labels[] = {"Ecore000", "Ecore001", "Esocket0", "Esocket1"};
   for (int i = 0; i < 4; ++i)
-    tree.file(chip + "energy" + std::to_string(i + 1) + "_label", std::string(labels[i]) + "\n").file(chip + "energy" + std::to_string(i + 1) + "_input", std::to_string((i + 1) * 1'000'000) + "\n");
-  tree.file("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n").file("/sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
+    tree.file(chip + "energy" + std::to_string(i + 1) + "_label", std::string(labels[i]) + "\n")
+        .file(chip + "energy" + std::to_string(i + 1) + "_input", std::to_string((i + 1) * 1'000'000) + "\n");
+  tree.file("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n")
+      .file("/sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
   const Discovery found = probe_hwmon(tree.machine());
   ASSERT_EQ(found.devices.size(), 1u);
-  EXPECT_THAT(component_paths(*found.devices[0].meter), UnorderedElementsAre("node/cpu/package-0/core/cpu-0", "node/cpu/package-1/core/cpu-1", "node/cpu/package-0", "node/cpu/package-1"));
+  EXPECT_THAT(
+      component_paths(*found.devices[0].meter),
+      UnorderedElementsAre("node/cpu/package-0/core/cpu-0", "node/cpu/package-1/core/cpu-1", "node/cpu/package-0", "node/cpu/package-1"));
   EXPECT_THAT(values(*found.devices[0].meter), Contains(std::pair("Esocket1", 4.0)));
   EXPECT_EQ(found.devices[0].meter->channels()[0].measurand, Measurand::energy);
   EXPECT_EQ(found.devices[0].meter->channels()[0].behaviour, Behaviour::counter);
@@ -124,7 +128,8 @@ class HwmonTree : public ::testing::Test {
 TEST_F(HwmonTree, PowerAndEnergyRails) {
   EXPECT_THAT(all["amdgpu"], UnorderedElementsAre(std::pair("GPU", 118.0)));
   EXPECT_THAT(all["platform_sensor"], UnorderedElementsAre(std::pair("power1", 30.0)));
-  EXPECT_THAT(all["multi_energy"], UnorderedElementsAre(std::pair("Sensor_A", 500.0), std::pair("Sensor_B", 200.0), std::pair("Sensor_C", 100.0)));
+  EXPECT_THAT(all["multi_energy"],
+              UnorderedElementsAre(std::pair("Sensor_A", 500.0), std::pair("Sensor_B", 200.0), std::pair("Sensor_C", 100.0)));
   EXPECT_THAT(all["power_chip"], UnorderedElementsAre(std::pair("energy1", 300.0)));
 }
 
@@ -144,7 +149,8 @@ TEST_F(HwmonTree, ARailOfVoltageAndCurrentIsTheirProduct) {
 TEST_F(HwmonTree, ALabelNamesTheSameRailOnBothSides) {
   std::map<std::string, double> rails;
   for (const auto& [name, chip] : all)
-    if (name.starts_with("ina3221")) for (const auto& [label, watts] : chip) rails[name + "/" + label] = watts;
+    if (name.starts_with("ina3221"))
+      for (const auto& [label, watts] : chip) rails[name + "/" + label] = watts;
   // In the order of the chips' folders: disabled_channel, ina3221, voltage_current, ..._average, ..._multi, ..._partial_average.
   EXPECT_DOUBLE_EQ(rails["ina3221/channel_1"], 12.0);
   EXPECT_DOUBLE_EQ(rails["ina3221/channel_2"], 10.0);

@@ -32,14 +32,17 @@ void expect_told_in_full(const Machine& machine) {
   EXPECT_EQ(kinds.size(), meter_kinds().size());
   for (const Device& device : found.devices) {
     std::set<std::string> names;
-    for (const Channel& channel : device.meter->channels()) EXPECT_TRUE(names.insert(channel.name).second) << device.kind << " " << channel.name;
+    for (const Channel& channel : device.meter->channels())
+      EXPECT_TRUE(names.insert(channel.name).second) << device.kind << " " << channel.name;
     EXPECT_FALSE(names.empty()) << device.kind;
   }
 }
 
 TEST(Meters, EveryKindIsToldAlsoWhereItIsAbsent) {
   Tree empty, full;
-  full.zone("intel-rapl:0", "package-0", 1).file("/proc/stat", "cpu 1 2 3 4\n").file("/proc/meminfo", "MemTotal: 2 kB\nMemAvailable: 1 kB\n");
+  full.zone("intel-rapl:0", "package-0", 1)
+      .file("/proc/stat", "cpu 1 2 3 4\n")
+      .file("/proc/meminfo", "MemTotal: 2 kB\nMemAvailable: 1 kB\n");
   full.file("/sys/class/hwmon/hwmon0/name", "power_meter\n").file("/sys/class/hwmon/hwmon0/power1_average", "1\n");
   expect_told_in_full(empty.machine());
   expect_told_in_full(full.machine());

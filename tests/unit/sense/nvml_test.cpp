@@ -43,8 +43,9 @@ class Nvml : public ::testing::Test {
 };
 
 TEST_F(Nvml, AGpuHasAllItsChannels) {
-  probe("gpu 0 name NVIDIA H100 80GB HBM3\ngpu 0 uuid GPU-5b4e0000-0000-0000-0000-000000000000\ngpu 0 watts 0 250\ngpu 0 base 1000\n"
-        "gpu 0 utilisation 87\ngpu 0 memory 1024 512\ngpu 0 clock 1980\ngpu 0 throttle 0x44\n");
+  probe(
+      "gpu 0 name NVIDIA H100 80GB HBM3\ngpu 0 uuid GPU-5b4e0000-0000-0000-0000-000000000000\ngpu 0 watts 0 250\ngpu 0 base 1000\n"
+      "gpu 0 utilisation 87\ngpu 0 memory 1024 512\ngpu 0 clock 1980\ngpu 0 throttle 0x44\n");
   ASSERT_EQ(found.devices.size(), 1u);
   EXPECT_EQ(found.devices[0].name, "GPU-5b4e0000-0000-0000-0000-000000000000 NVIDIA H100 80GB HBM3");
   EXPECT_TRUE(found.devices[0].slow);
@@ -82,7 +83,8 @@ TEST_F(Nvml, Case16MillijoulesStandBesideMicrojoules) {
   Discovery cpu = probe_powercap(tree.machine());
   ASSERT_EQ(cpu.devices.size(), 1u);
   ASSERT_EQ(found.devices.size(), 1u);
-  const double package = static_cast<double>(read_channel(*cpu.devices[0].meter, "package-0").raw) * channel_named(*cpu.devices[0].meter, "package-0")->unit;
+  const double package =
+      static_cast<double>(read_channel(*cpu.devices[0].meter, "package-0").raw) * channel_named(*cpu.devices[0].meter, "package-0")->unit;
   const double card = static_cast<double>(read_channel(gpu(0), "energy").raw) * channel_named(gpu(0), "energy")->unit;
   EXPECT_NEAR(package, 153.976, 0.0005);
   EXPECT_NEAR(card, 192.276, 0.0005);
@@ -108,8 +110,10 @@ TEST_F(Nvml, AGpuThatIsLostAlreadyIsAFinding) {
 }
 
 TEST_F(Nvml, ReturnCodesBecomeReasons) {
-  probe("gpu 0 watts 0 100\ngpu 0 return nvmlDeviceGetTotalEnergyConsumption 10\ngpu 0 return nvmlDeviceGetPowerUsage 4\ngpu 0 return nvmlDeviceGetClockInfo 999\n"
-        "gpu 0 return nvmlDeviceGetUtilizationRates 3\n");
+  probe(
+      "gpu 0 watts 0 100\ngpu 0 return nvmlDeviceGetTotalEnergyConsumption 10\ngpu 0 return nvmlDeviceGetPowerUsage 4\ngpu 0 return "
+      "nvmlDeviceGetClockInfo 999\n"
+      "gpu 0 return nvmlDeviceGetUtilizationRates 3\n");
   ASSERT_EQ(found.devices.size(), 1u);
   EXPECT_EQ(read_channel(gpu(0), "energy").reason, MissingReason::timed_out);
   EXPECT_EQ(read_channel(gpu(0), "power").reason, MissingReason::permission);
@@ -140,8 +144,11 @@ struct InitFailure {
 };
 
 TEST_F(Nvml, AFailedStartHasItsReasonAndRemedy) {
-  const InitFailure failures[] = {{9, "driver is not loaded", "modprobe nvidia"}, {18, "different versions", "reboot"},
-                                  {4, "device files", "/dev/nvidiactl"}, {17, "container", "--gpus"}, {999, "NVML 999", "nvidia-smi"}};
+  const InitFailure failures[] = {{9, "driver is not loaded", "modprobe nvidia"},
+                                  {18, "different versions", "reboot"},
+                                  {4, "device files", "/dev/nvidiactl"},
+                                  {17, "container", "--gpus"},
+                                  {999, "NVML 999", "nvidia-smi"}};
   for (const InitFailure& failure : failures) {
     probe("return nvmlInit_v2 " + std::to_string(failure.code) + "\n");
     EXPECT_TRUE(found.devices.empty());
@@ -160,9 +167,9 @@ struct Sampling {
 };
 
 TEST_F(Nvml, PowerIsSampledAsTheArchitectureDoes) {
-  const Sampling rows[] = {{"gpu 0 arch 5\ngpu 0 cc 7 0\n", 20, 10},      {"gpu 0 arch 6\ngpu 0 cc 7 5\n", 100, 100},
-                           {"gpu 0 arch 7\ngpu 0 cc 8 0\n", 100, 25},     {"gpu 0 arch 7\ngpu 0 cc 8 6\n", 100, 1000},
-                           {"gpu 0 arch 9\ngpu 0 cc 9 0\n", 100, 1000},   {"gpu 0 arch 10\ngpu 0 cc 10 0\n", 100, 1000}};
+  const Sampling rows[] = {{"gpu 0 arch 5\ngpu 0 cc 7 0\n", 20, 10},    {"gpu 0 arch 6\ngpu 0 cc 7 5\n", 100, 100},
+                           {"gpu 0 arch 7\ngpu 0 cc 8 0\n", 100, 25},   {"gpu 0 arch 7\ngpu 0 cc 8 6\n", 100, 1000},
+                           {"gpu 0 arch 9\ngpu 0 cc 9 0\n", 100, 1000}, {"gpu 0 arch 10\ngpu 0 cc 10 0\n", 100, 1000}};
   for (const Sampling& row : rows) {
     probe(row.lines);
     ASSERT_EQ(found.devices.size(), 1u);

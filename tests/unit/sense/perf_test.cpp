@@ -22,7 +22,9 @@ void lay_unit(Tree& tree, const std::string& unit, const std::string& cpus, cons
   const std::string folder = units + unit;
   tree.file(folder + "/type", "9\n").file(folder + "/cpumask", cpus);
   for (const auto& [name, config] : events)
-    tree.file(folder + "/events/" + name, config).file(folder + "/events/" + name + ".scale", scale).file(folder + "/events/" + name + ".unit", "Joules\n");
+    tree.file(folder + "/events/" + name, config)
+        .file(folder + "/events/" + name + ".scale", scale)
+        .file(folder + "/events/" + name + ".unit", "Joules\n");
 }
 
 void lay_cpu(Tree& tree, int cpu, int package, int die = 0) {
@@ -47,13 +49,18 @@ int counter(std::initializer_list<std::uint64_t> counts) {
 
 TEST(PerfEvents, OneChannelForEachEventOfEachPackage) {
   Tree tree;
-  lay_unit(tree, "power", "0,18\n", {{"energy-pkg", "event=0x02\n"}, {"energy-cores", "event=0x01\n"}, {"energy-ram", "event=0x03\n"}, {"energy-gpu", "event=0x04\n"}, {"energy-psys", "event=0x05\n"}});
+  lay_unit(tree, "power", "0,18\n",
+           {{"energy-pkg", "event=0x02\n"},
+            {"energy-cores", "event=0x01\n"},
+            {"energy-ram", "event=0x03\n"},
+            {"energy-gpu", "event=0x04\n"},
+            {"energy-psys", "event=0x05\n"}});
   lay_cpu(tree, 0, 1);   // CPU 0 sits in package 1
   lay_cpu(tree, 18, 0);
   const auto events = read_perf_events(tree.machine());
-  EXPECT_THAT(paths(events), UnorderedElementsAre("node/cpu/package-1", "node/cpu/package-0", "node/cpu/package-1/core", "node/cpu/package-0/core",
-                                                  "node/cpu/package-1/uncore", "node/cpu/package-0/uncore", "node/dram/package-1", "node/dram/package-0",
-                                                  "node/platform", "node/platform-1"));
+  EXPECT_THAT(paths(events), UnorderedElementsAre("node/cpu/package-1", "node/cpu/package-0", "node/cpu/package-1/core",
+                                                  "node/cpu/package-0/core", "node/cpu/package-1/uncore", "node/cpu/package-0/uncore",
+                                                  "node/dram/package-1", "node/dram/package-0", "node/platform", "node/platform-1"));
   EXPECT_EQ(events[0].type, 9u);
   EXPECT_EQ(events[0].config, 2u);
   EXPECT_EQ(events[0].cpu, 0);
@@ -103,7 +110,8 @@ TEST(PerfEvents, Case17ACountIsWorthWhatTheScaleFileSays) {
 TEST(PerfEvents, EventsInOtherUnitsOrWithoutScaleAreNotTaken) {
   Tree tree;
   lay_unit(tree, "power", "0\n", {{"energy-pkg", "event=0x02\n"}, {"energy-ram", "event=0x03\n"}, {"energy-cores", "event=0x01\n"}});
-  tree.file(std::string(units) + "power/events/energy-pkg.unit", "Watts\n").file(std::string(units) + "power/events/energy-ram.scale", "1,5\n");
+  tree.file(std::string(units) + "power/events/energy-pkg.unit", "Watts\n")
+      .file(std::string(units) + "power/events/energy-ram.scale", "1,5\n");
   tree.remove(std::string(units) + "power/events/energy-cores.scale");
   EXPECT_THAT(read_perf_events(tree.machine()), IsEmpty());
 }

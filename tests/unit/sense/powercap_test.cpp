@@ -35,8 +35,10 @@ double counted_joules(Meter& meter, Change change) {
 TEST(Powercap, Case3NestedAndMirroredZonesCountOnce) {
   Tree tree;
   const auto lay = [&](std::int64_t seconds) {
-    tree.zone("intel-rapl:0", "package-0", 20 * seconds * joule_uj).zone("intel-rapl:0:0", "core", 12 * seconds * joule_uj)
-        .zone("intel-rapl:0:1", "uncore", 3 * seconds * joule_uj).zone("intel-rapl:1", "psys", 30 * seconds * joule_uj)
+    tree.zone("intel-rapl:0", "package-0", 20 * seconds * joule_uj)
+        .zone("intel-rapl:0:0", "core", 12 * seconds * joule_uj)
+        .zone("intel-rapl:0:1", "uncore", 3 * seconds * joule_uj)
+        .zone("intel-rapl:1", "psys", 30 * seconds * joule_uj)
         .zone("intel-rapl-mmio:0", "package-0", 20 * seconds * joule_uj);
   };
   lay(1);
@@ -54,14 +56,17 @@ TEST(Powercap, Case3NestedAndMirroredZonesCountOnce) {
 TEST(Powercap, Case4ZonesAreKnownByNameNotByNumber) {
   Tree tree;
   const auto lay = [&](std::int64_t seconds) {
-    tree.zone("intel-rapl:0", "package-1", 10 * seconds * joule_uj).zone("intel-rapl:1", "package-0", 15 * seconds * joule_uj)
-        .zone("intel-rapl:2", "psys", 40 * seconds * joule_uj).zone("intel-rapl:0:0", "dram", 0);
+    tree.zone("intel-rapl:0", "package-1", 10 * seconds * joule_uj)
+        .zone("intel-rapl:1", "package-0", 15 * seconds * joule_uj)
+        .zone("intel-rapl:2", "psys", 40 * seconds * joule_uj)
+        .zone("intel-rapl:0:0", "dram", 0);
   };
   lay(1);
   Discovery found = probe_powercap(tree.machine());
   ASSERT_EQ(found.devices.size(), 1u);
   Meter& meter = *found.devices[0].meter;
-  EXPECT_THAT(component_paths(meter), UnorderedElementsAre("node/cpu/package-0", "node/cpu/package-1", "node/platform", "node/dram/package-1"));
+  EXPECT_THAT(component_paths(meter),
+              UnorderedElementsAre("node/cpu/package-0", "node/cpu/package-1", "node/platform", "node/dram/package-1"));
   EXPECT_DOUBLE_EQ(counted_joules(meter, [&] { lay(2); }), 25.0);
   EXPECT_EQ(read_channel(meter, "package-1").raw, 20 * joule_uj);
 }
@@ -105,7 +110,9 @@ TEST(Powercap, Case6AbsentDramIsAFindingAndNoChannel) {
 
 TEST(Powercap, Case8TheCoreZoneOfAmdIsOneCoreAndIsLeftOut) {
   Tree tree;
-  tree.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n").zone("intel-rapl:0", "package-0", 5).zone("intel-rapl:0:0", "core", 1);
+  tree.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n")
+      .zone("intel-rapl:0", "package-0", 5)
+      .zone("intel-rapl:0:0", "core", 1);
   const Discovery found = probe_powercap(tree.machine());
   ASSERT_EQ(found.devices.size(), 1u);
   EXPECT_THAT(component_paths(*found.devices[0].meter), UnorderedElementsAre("node/cpu/package-0"));
@@ -115,7 +122,9 @@ TEST(Powercap, Case8TheCoreZoneOfAmdIsOneCoreAndIsLeftOut) {
 TEST(Powercap, NestedAndFlatViewsOfAZoneAreOne) {
   Tree tree;
   for (const std::string parent : {"", "intel-rapl/"})
-    tree.zone(parent + "intel-rapl:0", "package-0", 5).zone(parent + "intel-rapl:0/intel-rapl:0:0", "dram", 3).zone(parent + "intel-rapl:0:0", "dram", 3);
+    tree.zone(parent + "intel-rapl:0", "package-0", 5)
+        .zone(parent + "intel-rapl:0/intel-rapl:0:0", "dram", 3)
+        .zone(parent + "intel-rapl:0:0", "dram", 3);
   const Discovery found = probe_powercap(tree.machine());
   ASSERT_EQ(found.devices.size(), 1u);
   EXPECT_THAT(component_paths(*found.devices[0].meter), UnorderedElementsAre("node/cpu/package-0", "node/dram/package-0"));
@@ -139,7 +148,10 @@ TEST(Powercap, MmioAloneIsUsed) {
 
 TEST(Powercap, SeveralPlatformsAndDiesKeepApart) {
   Tree tree;
-  tree.zone("intel-rapl:0", "package-0-die-0", 1).zone("intel-rapl:1", "package-0-die-1", 2).zone("intel-rapl:2", "psys", 3).zone("intel-rapl:3", "psys-1", 4);
+  tree.zone("intel-rapl:0", "package-0-die-0", 1)
+      .zone("intel-rapl:1", "package-0-die-1", 2)
+      .zone("intel-rapl:2", "psys", 3)
+      .zone("intel-rapl:3", "psys-1", 4);
   const Discovery found = probe_powercap(tree.machine());
   ASSERT_EQ(found.devices.size(), 1u);
   EXPECT_THAT(component_paths(*found.devices[0].meter),
@@ -194,10 +206,12 @@ TEST_P(SickZone, HarmsOnlyItself) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Texts, SickZone,
-                         ::testing::Values(Sickness{"", MissingReason::rubbish}, Sickness{"\n", MissingReason::rubbish}, Sickness{"12x\n", MissingReason::rubbish},
-                                           Sickness{"-5\n", MissingReason::rubbish}, Sickness{"1.5\n", MissingReason::rubbish},
-                                           Sickness{"1,5\n", MissingReason::rubbish}, Sickness{"0x12\n", MissingReason::rubbish}, Sickness{"nan\n", MissingReason::rubbish},
-                                           Sickness{"99999999999999999999999\n", MissingReason::rubbish}, Sickness{"1 2\n", MissingReason::rubbish}));
+                         ::testing::Values(Sickness{"", MissingReason::rubbish}, Sickness{"\n", MissingReason::rubbish},
+                                           Sickness{"12x\n", MissingReason::rubbish}, Sickness{"-5\n", MissingReason::rubbish},
+                                           Sickness{"1.5\n", MissingReason::rubbish}, Sickness{"1,5\n", MissingReason::rubbish},
+                                           Sickness{"0x12\n", MissingReason::rubbish}, Sickness{"nan\n", MissingReason::rubbish},
+                                           Sickness{"99999999999999999999999\n", MissingReason::rubbish},
+                                           Sickness{"1 2\n", MissingReason::rubbish}));
 
 // Real machines' trees.
 class RecordedTree : public ::testing::Test {
@@ -221,7 +235,8 @@ TEST_F(RecordedTree, ADesktopWithADisabledCoreZone) {
 TEST_F(RecordedTree, AMirroredPackageIsReadOnce) {
   const Discovery found = probe_powercap(Machine(sensors + "/kepler_testdata/testdata"));
   ASSERT_EQ(found.devices.size(), 1u);
-  EXPECT_THAT(component_paths(*found.devices[0].meter), UnorderedElementsAre("node/cpu/package-0", "node/cpu/package-0/core", "node/cpu/package-10"));
+  EXPECT_THAT(component_paths(*found.devices[0].meter),
+              UnorderedElementsAre("node/cpu/package-0", "node/cpu/package-0/core", "node/cpu/package-10"));
 }
 
 TEST(Powercap, WithoutZonesTheReasonDependsOnWhereWeAre) {

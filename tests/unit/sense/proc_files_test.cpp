@@ -25,7 +25,8 @@ TEST(ProcStat, OldKernelsHaveFewerColumns) {
 }
 
 TEST(ProcStat, WhatIsNoSuchFileIsNothing) {
-  for (const char* bad : {"", "cpu", "cpu0 1 2 3 4\n", "cpu 1 2 3\n", "cpu a 2 3 4\n", "cpu 1 2 3 -4\n", "cpu 1 2 3 99999999999999999999\n", "intr 1\n"})
+  for (const char* bad :
+       {"", "cpu", "cpu0 1 2 3 4\n", "cpu 1 2 3\n", "cpu a 2 3 4\n", "cpu 1 2 3 -4\n", "cpu 1 2 3 99999999999999999999\n", "intr 1\n"})
     EXPECT_FALSE(parse_proc_stat(bad)) << bad;
 }
 

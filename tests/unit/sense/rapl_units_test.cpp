@@ -15,7 +15,8 @@ TEST(RaplUnits, Case7HaswellServersCountDramIn15MicroJoules) {
 
 TEST(RaplUnits, TheFixedUnitIsOneOverTwoToTheSixteenOnEveryModelThatHasIt) {
   for (const int model : {63, 79, 85, 87, 106}) EXPECT_DOUBLE_EQ(rapl_dram_unit("GenuineIntel", 6, model, esu_14), 1.0 / 65536) << model;
-  for (const int model : {143, 207}) EXPECT_DOUBLE_EQ(rapl_dram_unit("GenuineIntel", 6, model, esu_14), 1.0 / 16384) << model;  // Sapphire, Emerald Rapids
+  for (const int model : {143, 207})
+    EXPECT_DOUBLE_EQ(rapl_dram_unit("GenuineIntel", 6, model, esu_14), 1.0 / 16384) << model;  // Sapphire, Emerald Rapids
   EXPECT_DOUBLE_EQ(rapl_dram_unit("AuthenticAMD", 6, 63, esu_14), 1.0 / 16384);
 }
 
