@@ -55,8 +55,8 @@ std::optional<std::int64_t> kibibytes(std::string_view line, std::string_view ke
 struct Implementer {
   std::string_view code, name;
 };
-constexpr Implementer implementers[] = {{"0x41", "ARM"}, {"0x46", "Fujitsu"}, {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},
-                                        {"0x50", "APM"}, {"0x51", "Qualcomm"}, {"0x61", "Apple"}, {"0xc0", "Ampere"}};
+constexpr Implementer implementers[] = {{"0x41", "ARM"}, {"0x46", "Fujitsu"},  {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},
+                                        {"0x50", "APM"}, {"0x51", "Qualcomm"}, {"0x61", "Apple"},     {"0xc0", "Ampere"}};
 
 void take_implementer(std::string_view line, std::string& vendor) {
   const auto code = value_of(line, "CPU implementer");
