@@ -54,21 +54,21 @@ def joulery(tree, interval, seconds, file):
     return {"cpu_s": usage.ru_utime + usage.ru_stime, "rounds": sampling["rounds"], "missed": sampling["missed"], "rss_mb": peak[0]}
 
 
-def start_floor(floor, tree, interval_us, seconds):
-    return subprocess.Popen([floor, str(interval_us), str(seconds), *tree.counters], stdout=subprocess.PIPE, text=True)
+def start_floor(tree, interval_us, seconds):
+    return subprocess.Popen([stage.FLOOR, str(interval_us), str(seconds), *tree.counters], stdout=subprocess.PIPE, text=True)
 
 
 def per_round_us(short, long):
     return (long["cpu_s"] - short["cpu_s"]) / (long["rounds"] - short["rounds"]) * 1e6
 
 
-def against_floor(tree, floor, interval, interval_us, folder, pairs):
+def against_floor(tree, interval, interval_us, folder, pairs):
     """Pairs of (joulery, floor) CPU microseconds per round, each pair measured at the same time; and the last long runs."""
     pair_costs, runs = [], []
     for _ in range(pairs):
         costs = {}
         for seconds in (SHORT_S, LONG_S):
-            beside = start_floor(floor, tree, interval_us, seconds)
+            beside = start_floor(tree, interval_us, seconds)
             ours = joulery(tree, interval, seconds, os.path.join(folder, "bench.joulery"))
             costs[seconds] = (ours, json.loads(beside.communicate()[0]))
         pair_costs.append(tuple(per_round_us(costs[SHORT_S][n], costs[LONG_S][n]) for n in (0, 1)))
@@ -85,8 +85,8 @@ def peer(name, tree, interval):
     return stage.json_in(done.stdout), None
 
 
-def bench_floor(tree, floor, folder):
-    pairs, runs = against_floor(tree, floor, "1ms", 1000, folder, PAIRS)
+def bench_floor(tree, folder):
+    pairs, runs = against_floor(tree, "1ms", 1000, folder, PAIRS)
     ours, theirs = (statistics.median(p[n] for p in pairs) for n in (0, 1))
     ratio = statistics.median(p[0] / p[1] for p in pairs)
     rss = max(r[0]["rss_mb"] for r in runs)
@@ -98,8 +98,8 @@ def bench_floor(tree, floor, folder):
             stage.result("peak resident memory at 1 kHz", f"{rss:.1f} MB", f"<= {RSS_LIMIT_MB:g} MB", rss <= RSS_LIMIT_MB)]
 
 
-def bench_peers(tree, floor, folder):
-    pairs, _ = against_floor(tree, floor, "10ms", 10000, folder, 3)
+def bench_peers(tree, folder):
+    pairs, _ = against_floor(tree, "10ms", 10000, folder, 3)
     ours = statistics.median(p[0] for p in pairs)
     rows = [["joulery", f"{ours:.0f}", f"{ours / 100:.2f}", "1", "-", "100"]]
     results = []
@@ -116,9 +116,9 @@ def bench_peers(tree, floor, folder):
     return results
 
 
-def bench_missed(tree, floor, folder):
+def bench_missed(tree, folder):
     load = os.getloadavg()[0]
-    beside = start_floor(floor, tree, 10000, IDLE_S)
+    beside = start_floor(tree, 10000, IDLE_S)
     ours = joulery(tree, "10ms", IDLE_S, os.path.join(folder, "idle.joulery"))
     theirs = json.loads(beside.communicate()[0])
     stage.table(f"Missed rounds at 100 Hz over {IDLE_S} s (load average before: {load:.2f} on {os.cpu_count()} CPUs)",
@@ -127,13 +127,12 @@ def bench_missed(tree, floor, folder):
 
 
 def main():
-    stage.need(stage.JOULERY, stage.PEERS)
+    stage.need(stage.JOULERY, stage.FLOOR, stage.PEERS)
     folder = stage.home()
-    floor = stage.compiled_floor()
     results = []
     with stage.Tree(folder.name) as tree:
         for part in (bench_floor, bench_peers, bench_missed):
-            results += part(tree, floor, folder.name)
+            results += part(tree, folder.name)
     stage.tell(results)
 
 

@@ -15,6 +15,7 @@ BUILD = pathlib.Path(os.environ.get("JOULERY_BUILD", ROOT / "build" / "release")
 JOULERY = os.environ.get("JOULERY", str(BUILD / "joulery"))
 WITH_RAPL = str(ROOT / "tests" / "standins" / "with_rapl")
 LOAD = str(BUILD / "standins" / "staircase_load")
+FLOOR = str(BUILD / "bench" / "floor")
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
 sys.path.insert(0, str(ROOT / "tests" / "standins"))
 os.environ.setdefault("RAPL_FUSE", str(BUILD / "standins" / "rapl_fuse"))
@@ -25,7 +26,7 @@ FOUR_ZONES = ["intel-rapl:0=package-0,20", "intel-rapl:0:0=core,12", "intel-rapl
 def need(*paths):
     for path in paths:
         if not os.path.exists(path):
-            sys.exit(f"{path} is missing: make build, then bench/setup")
+            sys.exit(f"{path} is missing: make bench builds and installs what it needs")
 
 
 def home():
@@ -54,15 +55,6 @@ class Tree:
     def __exit__(self, *_):
         self.player.terminate()
         self.player.wait()
-
-
-def compiled_floor():
-    """bench/floor.c as a program; compiled here so that the benches need no build option."""
-    program = BUILD / "bench_floor"
-    source = ROOT / "bench" / "floor.c"
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["cc", "-O2", "-o", program, source], check=True)
-    return str(program)
 
 
 def table(title, head, rows):
