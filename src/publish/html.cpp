@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <string_view>
+#include <vector>
 
 #include "core/units.h"
 #include "publish/html_chart.h"
@@ -16,9 +19,12 @@
 namespace joulery {
 namespace {
 
-std::string card(std::string_view label, const std::string& value, const std::string& more = {}) {
-  return fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>\n", label, html_text(value),
-                     more.empty() ? "" : fmt::format("<small>{}</small>", html_text(more)));
+// `more` holds lines of small print.
+std::string card(std::string_view label, const std::string& value, const std::vector<std::string>& more = {}) {
+  std::string small;
+  for (const std::string& line : more)
+    if (!line.empty()) small += fmt::format("<small>{}</small>", html_text(line));
+  return fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>\n", html_text(label), html_text(value), small);
 }
 
 std::string energy_cell(const std::optional<Energy>& value, std::string_view reason) {
@@ -41,40 +47,59 @@ std::string total(const Report& r) {
                      interval_words(r), known_words(r));
 }
 
-std::string with_reason(const std::optional<double>& watts_value, const Report& r) {
-  return watts_value ? or_missing(watts_value) : "missing: " + power_reason(r);
+std::string power_card(std::string_view label, const std::optional<double>& value, const Report& r) {
+  return value ? card(label, or_missing(value)) : card(label, "missing", {power_reason(r)});
 }
 
-std::string steps_more(const ReportSteps& s) {
-  const std::string words = steps_words(s);
-  const std::size_t colon = words.find_first_of(":;");
-  return colon == std::string::npos ? "" : words.substr(colon + 2);
+std::string baseline_card(const Report& r) {
+  const ReportBaseline& b = *r.baseline;
+  if (!b.joules) return card("Idle in the same time", "missing", {reason_of(b)});
+  std::string above;
+  if (r.energy.joules && !r.energy.partial && r.energy.joules->value >= *b.joules) above = to_text(r.energy.joules->value - *b.joules) + " above idle";
+  return card("Idle in the same time", to_text(*b.joules), {or_missing(b.watts) + (b.source.empty() ? "" : ", " + b.source), above});
+}
+
+std::string steps_card(const ReportSteps& s) {
+  std::vector<std::string> more;
+  more.push_back(s.joules_median ? "median " + to_text(joules(*s.joules_median)) : "median energy missing: " + reason_of(s));
+  if (s.joules_p95) more.push_back("95th percentile " + to_text(joules(*s.joules_p95)));
+  if (s.seconds_median) more.push_back("median time " + to_text(seconds(*s.seconds_median)));
+  return card("Steps", grouped(s.count), more);
+}
+
+std::string work_card(const ReportWork& w) {
+  const std::string label = "Work: " + w.unit;
+  if (!w.joules_per_unit) return card(label, "missing", {work_words(w), rate_words(w)});
+  std::vector<std::string> more = {compact(w.count) + " in all"};
+  if (w.units_per_joule) more.push_back(fmt::format("{} per joule", compact(*w.units_per_joule)));
+  if (w.kwh_per_1000) more.push_back(fmt::format("{} kWh per 1000", compact(*w.kwh_per_1000)));
+  if (w.units_per_second) more.push_back(fmt::format("{} per second", compact(*w.units_per_second)));
+  if (w.units_per_second_per_watt) more.push_back(fmt::format("{} per second per watt", compact(*w.units_per_second_per_watt)));
+  return card(label, compact(*w.joules_per_unit) + " J each", more);
+}
+
+std::string kpi_card(const ReportKpi& k) {
+  const bool number = std::isfinite(k.last);
+  return card("Result: " + k.name, number ? fmt::format("{:.6g}", k.last) : "missing",
+              {k.joules_at_last ? "after " + to_text(joules(*k.joules_at_last)) : "energy missing: " + reason_of(k)});
+}
+
+std::string carbon_card(const Report& r) {
+  if (!r.carbon) return card("Carbon", "missing", {carbon_reason(r)});
+  const std::string value = r.carbon->grams ? to_text(grams(*r.carbon->grams)) : "missing";
+  const std::string words = carbon_words(*r.carbon);
+  return card("Carbon", value, {words.starts_with(value + " ") ? words.substr(value.size() + 1) : words});
 }
 
 std::string cards(const Report& r) {
   std::string out = "<dl class=\"cards\">\n" + card("Time", to_text(seconds(r.duration_s)));
-  out += card("Mean power", with_reason(r.mean_watts, r)) + card("Peak power", with_reason(r.peak_watts, r));
-  if (r.baseline) {
-    const std::string words = baseline_words(*r.baseline, r.energy);
-    out += r.baseline->joules ? card("Idle in the same time", to_text(*r.baseline->joules), words.substr(words.find("time") + 4)) : card("Idle", words);
-  }
-  if (r.steps.count > 0) out += card("Steps", grouped(r.steps.count), steps_more(r.steps));
-  for (const ReportWork& w : r.work) {
-    const std::string words = work_words(w), rate = rate_words(w);
-    if (w.joules_per_unit)
-      out += card("Work: " + html_text(w.unit), compact(*w.joules_per_unit) + " J per " + w.unit, words + (rate.empty() ? "" : "; " + rate));
-    else
-      out += card("Work: " + html_text(w.unit), "missing", words);
-  }
-  for (const ReportKpi& k : r.kpis) out += card("Result", kpi_words(k));
-  if (r.carbon) {
-    const std::string value = r.carbon->grams ? to_text(grams(*r.carbon->grams)) : "missing";
-    const std::string words = carbon_words(*r.carbon);
-    out += card("Carbon", value, words.starts_with(value + " ") ? words.substr(value.size() + 1) : words);
-  } else {
-    out += card("Carbon", "missing", carbon_reason(r));
-  }
-  if (r.cost) out += card("Cost", compact(r.cost->amount) + " " + r.cost->currency, r.cost->source);
+  out += power_card("Mean power", r.mean_watts, r) + power_card("Peak power", r.peak_watts, r);
+  if (r.baseline) out += baseline_card(r);
+  if (r.steps.count > 0) out += steps_card(r.steps);
+  for (const ReportWork& w : r.work) out += work_card(w);
+  for (const ReportKpi& k : r.kpis) out += kpi_card(k);
+  out += carbon_card(r);
+  if (r.cost) out += card("Cost", compact(r.cost->amount) + " " + r.cost->currency, {r.cost->source});
   return out + "</dl>\n";
 }
 

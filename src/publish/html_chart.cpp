@@ -137,20 +137,32 @@ std::string y_labels(double top, int wanted) {
 std::string x_labels(const Picture& p) {
   std::string out = "<div class=\"x\" aria-hidden=\"true\">";
   for (const double tick : time_ticks(p.length_s()))
-    out += fmt::format("<span style=\"left:{:.2f}%\">{}</span>", tick / p.length_s() * 100, clock_text(tick, p.length_s()));
+    out += fmt::format("<span{} style=\"left:{:.2f}%\">{}</span>", tick > p.length_s() * 0.97 ? " class=\"last\"" : "", tick / p.length_s() * 100, clock_text(tick, p.length_s()));
   return out + "</div>\n";
 }
 
 // A strip of blocks under a name: phases and steps. Blocks take their place in percent.
 std::string band_lane(const Picture& p, const std::vector<PictureBand>& bands, std::string_view css, std::string_view label, bool names) {
   if (bands.empty()) return {};
-  std::string out = fmt::format("<div class=\"lane {}\" role=\"img\" aria-label=\"{}, listed in the tables below\">", css, html_text(label));
+  std::string out = fmt::format("<div class=\"lane-row\"><span class=\"lane-name\" aria-hidden=\"true\">{}</span>"
+                                "<div class=\"lane {}\" role=\"img\" aria-label=\"{}, listed in the tables below\">", css, css, html_text(label));
   const Scale scale(p, 1, 1);
   for (std::size_t i = 0; i < bands.size(); ++i) {
     const double left = scale.x(bands[i].begin_s) / 10, width = std::max(0.0, scale.x(bands[i].end_s) / 10 - left);
     out += fmt::format("<span class=\"b{}\" style=\"left:{:.3f}%;width:{:.3f}%\" title=\"{}: {} to {}\">{}</span>", i % 3, left, width,
                        html_text(bands[i].name), clock_text(bands[i].begin_s, p.length_s()), clock_text(bands[i].end_s, p.length_s()),
                        names && width > 4 ? html_text(bands[i].name) : "");
+  }
+  return out + "</div></div>\n";
+}
+
+// The names of a few marks over the picture; many would hide each other and stand in the table alone.
+std::string mark_names(const Picture& p) {
+  if (p.marks.empty() || p.marks.size() > 12) return {};
+  std::string out = "<div class=\"mark-names\" aria-hidden=\"true\">";
+  for (const PictureBand& mark : p.marks) {
+    const double left = (mark.begin_s - p.begin_s()) / p.length_s() * 100;
+    out += fmt::format("<span{} style=\"left:{:.2f}%\">{}</span>", left > 80 ? " class=\"left\"" : "", left, html_text(mark.name));
   }
   return out + "</div>\n";
 }
@@ -220,9 +232,9 @@ std::string gaps_table(const Picture& p) {
   if (p.gaps.empty()) return {};
   std::string out = "<details open><summary>" + counted(static_cast<std::int64_t>(p.gaps.size()), "gap") +
                     " in the readings</summary>\n<div class=\"scroll tall\"><table class=\"numbers\"><thead><tr><th scope=\"col\">from, s</th>"
-                    "<th scope=\"col\">to, s</th><th scope=\"col\">nothing known of</th></tr></thead>\n<tbody>\n";
+                    "<th scope=\"col\">to, s</th><th scope=\"col\" class=\"words\">nothing known of</th></tr></thead>\n<tbody>\n";
   for (const PictureGap& g : p.gaps)
-    out += fmt::format("<tr><td>{:.3f}</td><td>{:.3f}</td><td class=\"words\">{}</td></tr>\n", g.begin_s, g.end_s, html_text(g.names));
+    out += fmt::format("<tr><th scope=\"row\">{:.3f}</th><td>{:.3f}</td><td class=\"words\">{}</td></tr>\n", g.begin_s, g.end_s, html_text(g.names));
   return out + "</tbody></table></div></details>\n";
 }
 
@@ -248,6 +260,7 @@ std::string power_figure(const Picture& p) {
                      to_text(seconds(p.length_s() / static_cast<double>(p.slots()))));
   out += band_lane(p, p.phases, "phases", "Phases", true);
   out += band_lane(p, p.steps, "steps", steps_title(p), false);
+  out += mark_names(p);
   out += fmt::format("<div class=\"plot\" id=\"power\">{}<svg viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\" "
                      "aria-label=\"Power over time, stacked by component; the numbers are in the table below\">\n",
                      y_labels(p.top_watts, 5), view_width, plot_height);

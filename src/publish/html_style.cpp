@@ -28,7 +28,7 @@ dl.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(190px,1fr));g
 dl.cards div{background:var(--panel);border-radius:8px;padding:10px 14px}
 dt{color:var(--soft);font-size:.82rem}
 dd{margin:0;font-weight:600;font-variant-numeric:tabular-nums}
-dd small{display:block;font-weight:400;color:var(--soft);font-size:.82rem;line-height:1.35}
+dd small+small{margin-top:1px}dd small{display:block;font-weight:400;color:var(--soft);font-size:.82rem;line-height:1.35}
 .notes{list-style:none;margin:18px 0 0;padding:0}
 .notes li{padding:7px 12px;border-left:3px solid var(--line);margin-bottom:4px;color:var(--soft);overflow-wrap:anywhere}
 .notes li.warning{border-color:var(--warn);background:var(--warnbg);color:var(--ink)}
@@ -50,7 +50,7 @@ figure{margin:0}
 .y span{position:absolute;right:100%;margin-right:8px;transform:translateY(50%);font-size:.78rem;color:var(--soft);white-space:nowrap;font-variant-numeric:tabular-nums}
 .x{position:relative;height:22px;margin-top:4px}
 .x span{position:absolute;transform:translateX(-50%);font-size:.78rem;color:var(--soft);white-space:nowrap;font-variant-numeric:tabular-nums}
-.x span:first-child{transform:none}
+.x span:first-child{transform:none}.x span.last{transform:translateX(-100%)}
 .grid{stroke:var(--grid);fill:none;vector-effect:non-scaling-stroke}
 .area{fill:var(--c);fill-opacity:var(--o);stroke:var(--bg);stroke-width:.8;vector-effect:non-scaling-stroke}
 .hatch{stroke:var(--bg);stroke-width:3.2;fill:none}
@@ -59,6 +59,9 @@ figure{margin:0}
 .line{stroke:var(--c);stroke-width:1.5;fill:none;vector-effect:non-scaling-stroke}
 .d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2}
 .key{width:24px;height:8px;margin-right:6px}
+.lane-row{position:relative}.lane-name{position:absolute;right:100%;margin-right:8px;font-size:.72rem;color:var(--soft);line-height:20px}
+.lane-row:has(.lane.steps) .lane-name{line-height:9px}
+.mark-names{position:relative;height:17px}.mark-names span{position:absolute;font-size:.72rem;color:var(--soft);white-space:nowrap;padding:0 3px}.mark-names .left{transform:translateX(-100%)}
 .lane{position:relative;height:20px;margin-bottom:3px;background:var(--panel);border-radius:3px;overflow:hidden}
 .lane span{position:absolute;top:0;bottom:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-size:.75rem;line-height:20px;padding:0;text-indent:4px}
 .lane.steps{height:9px}.lane.steps span{border-right:1px solid var(--bg)}
@@ -77,7 +80,7 @@ td.words,th[scope=row]{white-space:normal;overflow-wrap:anywhere}
 thead th{color:var(--soft);font-weight:600;font-size:.82rem;background:var(--bg)}
 .tall thead th{position:sticky;top:0}
 th[scope=row]{font-weight:500}
-.numbers th[scope=row]{font-weight:400}
+.numbers{width:auto;min-width:min(100%,420px)}.numbers th[scope=row]{font-weight:400;white-space:nowrap}.numbers td,.numbers th{padding-right:22px}
 tr.overlap>*{color:var(--soft)}tr.overlap th{padding-left:18px}
 tr.sum>*{font-weight:700;border-bottom:0;border-top:2px solid var(--line)}
 .none{color:var(--warn)}
