@@ -1,12 +1,15 @@
 // The extension module joulery._joulery: what the package's Python files stand on.
 #include "marks.h"
+#include "session.h"
 
 namespace joulery {
 namespace {
 
 MarksState* state_or_null(PyObject* module) { return static_cast<MarksState*>(PyModule_GetState(module)); }
 
-int make(PyObject* module) { return make_marks(module, *state_or_null(module)); }
+int make(PyObject* module) {
+  return PyModule_AddFunctions(module, session_functions) == 0 ? make_marks(module, *state_or_null(module)) : -1;
+}
 
 int visit(PyObject* module, visitproc visitor, void* argument) {
   MarksState* state = state_or_null(module);

@@ -57,7 +57,7 @@ class Unwrapper {
     if (to_watts(channel_.max_power) <= 0) return std::nullopt;
     Duration elapsed = times_[to] - times_[from] + slack_;
     for (const Suspension& s : suspensions_)
-      if (times_[from] <= s.at && s.at <= times_[to]) elapsed += s.length;
+      if (times_[from] < s.at && s.at <= times_[to]) elapsed += s.length;
     return to_watts(channel_.max_power) * to_seconds(elapsed) / channel_.unit + 1;
   }
 

@@ -25,11 +25,11 @@ std::string seconds_field(Duration d) {
 }  // namespace
 
 std::string iso_utc(WallTime time) {
-  using namespace std::chrono;
-  const sys_time<nanoseconds> instant{nanoseconds{time.ns}};
-  const auto day = floor<days>(instant);
-  const year_month_day date{day};
-  const hh_mm_ss clock{floor<microseconds>(instant - day)};
+  namespace chrono = std::chrono;
+  const chrono::sys_time<chrono::nanoseconds> instant{chrono::nanoseconds{time.ns}};
+  const auto day = chrono::floor<chrono::days>(instant);
+  const chrono::year_month_day date{day};
+  const chrono::hh_mm_ss clock{chrono::floor<chrono::microseconds>(instant - day)};
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
                      static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
                      clock.subseconds().count());

@@ -168,7 +168,7 @@ Unpacked unpack_series(const std::vector<StoredChunk>& chunks, std::size_t chann
   return result;
 }
 
-std::vector<Mark> unpack_marks(const std::vector<StoredChunk>& chunks, const std::vector<std::string>& names, std::vector<bool>& readable) {
+std::vector<Mark> unpack_marks(std::span<const StoredChunk> chunks, const std::vector<std::string>& names, std::vector<bool>& readable) {
   std::vector<Mark> marks;
   ChunkCodec codec;
   for (const auto& chunk : chunks) {

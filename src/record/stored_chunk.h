@@ -1,6 +1,7 @@
 // Chunks as they stand in a recording's tables, read and unpacked: shared by Recording and by the SQL tables.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ struct Unpacked {
 Unpacked unpack_series(const std::vector<StoredChunk>& chunks, std::size_t channels);
 
 // Marks in the order in which they were added; a mark with an unknown kind or name makes its chunk unreadable.
-std::vector<Mark> unpack_marks(const std::vector<StoredChunk>& chunks, const std::vector<std::string>& names, std::vector<bool>& readable);
+std::vector<Mark> unpack_marks(std::span<const StoredChunk> chunks, const std::vector<std::string>& names, std::vector<bool>& readable);
 
 Result<std::vector<RecordedDevice>> read_devices(Database& database);
 Result<std::vector<std::string>> read_mark_names(Database& database);

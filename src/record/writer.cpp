@@ -28,6 +28,10 @@ constexpr std::size_t chunk_rows = 4096;
 // The last tail is rewritten at every flush until it is as long as this: at 10 Hz 200 to 400 bytes a series and second.
 constexpr std::size_t tail_rows = 256;
 
+// close() waits until the disk has it all only for a run of at least this length: a shorter one is sooner repeated
+// than the tens of milliseconds are paid at the end of every small run, and only a power cut would cost it.
+constexpr Duration worth_a_sync = milliseconds(60'000);
+
 // What was added since the last flush.
 struct Incoming {
   std::vector<RoundColumns> rounds;  // one per device
@@ -116,6 +120,7 @@ class Writer final : public RecordingWriter {
   Interner<std::string> mark_names_;
   Interner<ProcessKey> processes_;
   std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> process_rows_;
+  MonoTime created_ = mono_now();
   bool closed_ = false;
 };
 
@@ -151,10 +156,11 @@ Result<void> Writer::write_devices(const std::vector<RecordedDevice>& devices) {
 Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata) {
   const std::string numbers = "PRAGMA application_id=" + std::to_string(recording_application_id) +
                               ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
-  if (auto done = database_.execute("PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;BEGIN IMMEDIATE"); !done) return done;
+  // An empty recording need not survive a power cut: starting a run waits for no disk.
+  if (auto done = database_.execute("PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done) return done;
   if (auto done = database_.execute(recording_schema + numbers); !done) return done;
   if (auto done = write_devices(devices); !done) return done;
-  if (auto done = database_.execute("COMMIT"); !done) return done;
+  if (auto done = database_.execute("COMMIT;PRAGMA synchronous=NORMAL"); !done) return done;
   incoming_.metadata = metadata;
   incoming_.clocks.push_back(ClockMap::now());
   return flush();
@@ -384,6 +390,7 @@ Result<void> Writer::close() {
   if (closed_) return {};
   if (auto done = write(true); !done) return done;
   const std::lock_guard lock(flushing_);
+  if (mono_now() - created_ < worth_a_sync) (void)database_.execute("PRAGMA synchronous=OFF");
   if (auto done = database_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); !done) return done;
   if (auto done = database_.execute("PRAGMA journal_mode=DELETE"); !done) return done;
   closed_ = true;

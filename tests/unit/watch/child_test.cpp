@@ -428,6 +428,7 @@ TEST(ChildTerminal, CtrlZStopsTheJobAndFgContinuesIt) {
   terminal.type("\x1a");
   ASSERT_TRUE(terminal.shows("Stopped")) << terminal.unread();
   ASSERT_TRUE(terminal.shows("code=148"));  // the shell's own answer for a job stopped by SIGTSTP
+  ASSERT_TRUE(terminal.shows("ready> "));
   terminal.type("fg; echo code=$?\n");
   ASSERT_TRUE(terminal.shows("fg; echo"));
   terminal.type("hello\n");
@@ -451,6 +452,7 @@ TEST(ChildTerminal, AForegroundCommandThatStopsItselfGivesTheShellBack) {
   ASSERT_TRUE(terminal.shows("ready> "));
   terminal.type(runner + " bash -c 'kill -STOP $$; echo on\"\"ward; exit 8'; echo code=$?\n");
   ASSERT_TRUE(terminal.shows("Stopped")) << terminal.unread();
+  ASSERT_TRUE(terminal.shows("ready> "));
   terminal.type("fg\n");
   EXPECT_TRUE(terminal.shows("onward")) << terminal.unread();
 }
@@ -460,12 +462,11 @@ TEST(ChildTerminal, ABackgroundReadOfTheTerminalStopsTheJob) {
   ASSERT_TRUE(terminal.shows("ready> "));
   terminal.type(runner + " bash -c 'read line; echo got=$line' &\n");
   ASSERT_TRUE(terminal.shows("ready> "));
-  bool stopped = false;
-  for (int tries = 0; tries < 100 && !stopped; ++tries) {
+  ASSERT_TRUE(eventually([&] {
     terminal.type("jobs\n");
-    stopped = terminal.shows("Stopped", 2);
-  }
-  ASSERT_TRUE(stopped) << terminal.unread();
+    return terminal.shows("Stopped", 2);
+  })) << terminal.unread();
+  ASSERT_TRUE(terminal.shows("ready> "));
   terminal.type("fg\n");
   ASSERT_TRUE(terminal.shows("fg"));
   terminal.type("hello\n");
