@@ -67,7 +67,7 @@ void take_implementer(std::string_view line, std::string& vendor) {
 
 }  // namespace
 
-std::optional<CpuTimes> parse_proc_stat(std::string_view text) {
+std::optional<CpuTimes> parse_system_stat(std::string_view text) {
   std::string_view line = next_line(text);
   if (next_word(line) != "cpu") return std::nullopt;
   std::array<std::int64_t, stat_columns> ticks{};
