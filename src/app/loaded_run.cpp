@@ -51,7 +51,7 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   if (choices.factors.intensity) factors.intensity = choices.factors.intensity;
   if (choices.factors.pue) factors.pue = choices.factors.pue;
   if (!choices.factors.tariff.empty()) factors.tariff = choices.factors.tariff;
-  if (const auto added = run.add_factors(factors); !added) return std::unexpected(added.error());
+  if (const auto added = add_factors(factors, run.report_); !added) return std::unexpected(added.error());
   return run;
 }
 

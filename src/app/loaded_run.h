@@ -35,7 +35,6 @@ class LoadedRun {
  private:
   LoadedRun() = default;
   RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_}; }
-  Result<void> add_factors(FactorChoice choice);
 
   RunFacts facts_;
   std::unique_ptr<Timeline> timeline_;
@@ -50,7 +49,8 @@ class LoadedRun {
 // The power model of a machine, with the user's calibration where there is one. Empty where the machine is not known at all.
 Result<std::optional<PowerModel>> power_model_of(const CpuIdentity& machine);
 
-// Checks what the user said about grams and money, before anything runs. Errors: usage, with near names.
-Result<void> check_factors(const FactorChoice& choice);
+// Fills carbon and cost from what the user chose. Errors: usage, with near names: call it once before anything runs, with
+// an empty report, to refuse an unknown place early.
+Result<void> add_factors(const FactorChoice& choice, Report& report);
 
 }  // namespace joulery

@@ -10,7 +10,8 @@ namespace joulery {
 inline std::string component_part(std::string_view label) {
   std::string part(label);
   for (char& c : part) {
-    const bool stays = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == '+';
+    const bool stays =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == '+';
     if (!stays) c = '-';
   }
   return part;

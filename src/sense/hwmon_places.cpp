@@ -33,6 +33,7 @@ constexpr Rule rules[] = {
     {"power_meter", "", "node", Scope::component, 0.05},
     {"ina3221", "VDD_IN", "node/board", Scope::component, 0.03},
     {"ina3221", "POM_5V_IN", "node/board", Scope::component, 0.03},
+    {"ina3221", "power*", "node/board/ina3221-%i-%l", Scope::platform, 0.03},  // unlabelled: may be a part of any other
     {"ina3221", "", "node/board/%l", Scope::component, 0.03},
 };
 

@@ -68,7 +68,8 @@ class ChipReader {
 
   // amd_energy numbers its cores through all packages.
   int package_of_core(std::string_view text) const {
-    const auto id = machine_.read_integer("/sys/devices/system/cpu/cpu" + std::to_string(trailing_number(text)) + "/topology/physical_package_id");
+    const auto id =
+        machine_.read_integer("/sys/devices/system/cpu/cpu" + std::to_string(trailing_number(text)) + "/topology/physical_package_id");
     return id ? static_cast<int>(*id) : -1;
   }
 
@@ -91,9 +92,11 @@ class ChipReader {
   void add(Channel made, std::string file, std::string current_file) {
     const std::string base = made.component.path();
     const auto same_place = count([&](const HwmonRail& r) {
-      return r.channel.measurand == made.measurand && (r.channel.component.path() == base || r.channel.component.path().starts_with(base + "+"));
+      return r.channel.measurand == made.measurand &&
+             (r.channel.component.path() == base || r.channel.component.path().starts_with(base + "+"));
     });
-    const auto same_name = count([&](const HwmonRail& r) { return r.channel.name == made.name || r.channel.name.starts_with(made.name + " "); });
+    const auto same_name =
+        count([&](const HwmonRail& r) { return r.channel.name == made.name || r.channel.name.starts_with(made.name + " "); });
     if (same_place > 0) {
       made.component = Component(base + "+" + std::to_string(same_place));
       made.scope = Scope::platform;
@@ -138,7 +141,8 @@ class ChipReader {
       }
       const bool averages = current_items.contains("average") && voltages.at(voltage).contains("average");
       const std::string_view item = averages ? "average" : "input";
-      add(channel(text == current ? "power" + current.substr(4) : text, Measurand::power, Behaviour::gauge), path(voltage, item), path(current, item));
+      add(channel(text == current ? "power" + current.substr(4) : text, Measurand::power, Behaviour::gauge), path(voltage, item),
+          path(current, item));
     }
   }
 

@@ -85,7 +85,9 @@ constexpr Item items[] = {
 };
 
 bool is_burning(const Item& item) { return item.measurand == Measurand::energy || item.measurand == Measurand::power; }
-bool is_absent(NvmlReturn code) { return code == NvmlReturn::not_supported || code == NvmlReturn::function_not_found || code == NvmlReturn::deprecated; }
+bool is_absent(NvmlReturn code) {
+  return code == NvmlReturn::not_supported || code == NvmlReturn::function_not_found || code == NvmlReturn::deprecated;
+}
 
 // --- How far it may be trusted ---------------------------------------------------------------------------------------
 
@@ -152,10 +154,15 @@ Channel channel_for(const Item& item, unsigned index, const PowerSensor& sensor,
 
 MissingReason reason_of(NvmlReturn code) {
   switch (code) {
-    case NvmlReturn::not_supported: case NvmlReturn::function_not_found: case NvmlReturn::deprecated: return MissingReason::not_supported;
-    case NvmlReturn::no_permission: case NvmlReturn::operating_system: return MissingReason::permission;
+    case NvmlReturn::not_supported:
+    case NvmlReturn::function_not_found:
+    case NvmlReturn::deprecated: return MissingReason::not_supported;
+    case NvmlReturn::no_permission:
+    case NvmlReturn::operating_system: return MissingReason::permission;
     case NvmlReturn::timeout: return MissingReason::timed_out;
-    case NvmlReturn::gpu_is_lost: case NvmlReturn::reset_required: case NvmlReturn::gpu_not_found: return MissingReason::device_lost;
+    case NvmlReturn::gpu_is_lost:
+    case NvmlReturn::reset_required:
+    case NvmlReturn::gpu_not_found: return MissingReason::device_lost;
     case NvmlReturn::not_found: return MissingReason::gone;
     default: return MissingReason::io_error;
   }
@@ -173,8 +180,10 @@ class NvmlMeter final : public Meter {
     for (const Item* item : items_) {
       std::int64_t value = 0;
       const NvmlReturn code = item->read(library_.api(), device_, value);
-      if (code == NvmlReturn::success) sink.value(value);
-      else sink.missing(reason_of(code));
+      if (code == NvmlReturn::success)
+        sink.value(value);
+      else
+        sink.missing(reason_of(code));
     }
   }
 

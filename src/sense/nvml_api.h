@@ -9,9 +9,21 @@
 namespace joulery {
 
 enum class NvmlReturn : int {
-  success = 0, not_supported = 3, no_permission = 4, not_found = 6, driver_not_loaded = 9, timeout = 10, library_not_found = 12,
-  function_not_found = 13, gpu_is_lost = 15, reset_required = 16, operating_system = 17, version_mismatch = 18,
-  deprecated = 26, gpu_not_found = 28, unknown = 999,
+  success = 0,
+  not_supported = 3,
+  no_permission = 4,
+  not_found = 6,
+  driver_not_loaded = 9,
+  timeout = 10,
+  library_not_found = 12,
+  function_not_found = 13,
+  gpu_is_lost = 15,
+  reset_required = 16,
+  operating_system = 17,
+  version_mismatch = 18,
+  deprecated = 26,
+  gpu_not_found = 28,
+  unknown = 999,
 };
 
 struct NvmlUtilization {

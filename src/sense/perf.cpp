@@ -65,34 +65,48 @@ Finding refused(const PerfEvent& event, int error, const Surroundings& around) {
   return blocked_finding(kind, event.channel.name, seccomp ? Obstacle::perf_seccomp : Obstacle::perf_paranoid);
 }
 
-// True for an event that counts. Only a virtual machine is asked to prove it, for its hypervisor may show events that
-// never count: then whatever burns has burnt a count within a few refreshes (1 ms each).
-bool counts(int descriptor, const Surroundings& around) {
-  if (!around.virtual_machine) return true;
-  const auto first = read_count(descriptor);
-  timespec wait{.tv_sec = 0, .tv_nsec = 3'000'000};
-  if (first && *first == 0) ::nanosleep(&wait, nullptr);
-  const auto second = read_count(descriptor);
-  return second && *second != 0;
+struct OpenEvent {
+  const PerfEvent* event;
+  int descriptor;
+};
+
+// A hypervisor may show events that never count. Only a virtual machine is asked to prove that its events do: whatever
+// burns has burnt a count within two refreshes (1 ms each).
+bool stands_still(const OpenEvent& open) {
+  const auto count = read_count(open.descriptor);
+  return !count || *count == 0;
+}
+
+void wait_for_counts(const std::vector<OpenEvent>& events) {
+  constexpr timespec two_refreshes{.tv_sec = 0, .tv_nsec = 2'000'000};
+  if (std::ranges::any_of(events, stands_still)) ::nanosleep(&two_refreshes, nullptr);
 }
 
 void open_all(const std::vector<PerfEvent>& events, const Surroundings& around, Discovery& discovery) {
-  std::vector<Channel> channels;
-  std::vector<int> descriptors;
+  std::vector<OpenEvent> opened;
   for (const PerfEvent& event : events) {
     const int descriptor = open_event(event);
-    if (descriptor < 0) {
+    if (descriptor >= 0)
+      opened.push_back({&event, descriptor});
+    else
       discovery.findings.push_back(refused(event, errno, around));
-    } else if (!counts(descriptor, around)) {
-      ::close(descriptor);
-      discovery.findings.push_back(blocked_finding(kind, event.channel.name, Obstacle::perf_stands_still, around.hypervisor));
-    } else {
-      channels.push_back(event.channel);
-      descriptors.push_back(descriptor);
-      discovery.findings.push_back(readable_finding(kind, event.channel.name));
-    }
   }
-  if (!channels.empty()) discovery.devices.push_back({std::string(kind), "power", false, make_perf_meter(std::move(channels), std::move(descriptors))});
+  if (around.virtual_machine) wait_for_counts(opened);
+  std::vector<Channel> channels;
+  std::vector<int> descriptors;
+  for (const OpenEvent& open : opened) {
+    const std::string& name = open.event->channel.name;
+    if (around.virtual_machine && stands_still(open)) {
+      ::close(open.descriptor);
+      discovery.findings.push_back(blocked_finding(kind, name, Obstacle::perf_stands_still, around.hypervisor));
+      continue;
+    }
+    channels.push_back(open.event->channel);
+    descriptors.push_back(open.descriptor);
+    discovery.findings.push_back(readable_finding(kind, name));
+  }
+  if (!channels.empty())
+    discovery.devices.push_back({std::string(kind), "power", false, make_perf_meter(std::move(channels), std::move(descriptors))});
 }
 
 }  // namespace
@@ -111,7 +125,8 @@ Discovery probe_perf(const Machine& machine) {
     return discovery;
   }
   const Surroundings around = read_surroundings(machine);
-  if (events.empty()) discovery.findings.push_back(absent_finding(kind, "", around.virtual_machine ? Obstacle::no_rapl_in_vm : Obstacle::perf_no_pmu));
+  if (events.empty())
+    discovery.findings.push_back(absent_finding(kind, "", around.virtual_machine ? Obstacle::no_rapl_in_vm : Obstacle::perf_no_pmu));
   open_all(events, around, discovery);
   return discovery;
 }

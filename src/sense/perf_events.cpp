@@ -16,8 +16,8 @@ struct EventName {
   std::string_view unit, event, domain;  // domain "": the package itself
 };
 constexpr EventName event_names[] = {
-    {"power", "energy-pkg", ""},       {"power", "energy-cores", "core"}, {"power", "energy-gpu", "uncore"},
-    {"power", "energy-ram", "dram"},   {"power", "energy-psys", "psys"},  {"power_core", "energy-core", "core"},
+    {"power", "energy-pkg", ""},     {"power", "energy-cores", "core"}, {"power", "energy-gpu", "uncore"},
+    {"power", "energy-ram", "dram"}, {"power", "energy-psys", "psys"},  {"power_core", "energy-core", "core"},
 };
 
 constexpr std::string_view devices = "/sys/bus/event_source/devices/";
@@ -115,8 +115,7 @@ std::uint64_t parse_event_config(std::string_view text) {
     const std::string_view part = text.substr(0, comma);
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     for (const Term& term : terms)
-      if (part.starts_with(term.key))
-        config |= parse_whole<std::uint64_t>(part.substr(term.key.size()), 16).value_or(0) << term.shift;
+      if (part.starts_with(term.key)) config |= parse_whole<std::uint64_t>(part.substr(term.key.size()), 16).value_or(0) << term.shift;
   }
   return config;
 }

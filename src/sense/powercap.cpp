@@ -77,7 +77,8 @@ bool is_one_core(const PowercapZone& zone, std::string_view vendor) {
 }
 
 // Why a zone must not be counted; nothing where it must.
-std::optional<Obstacle> left_out(const PowercapZone& zone, const Channel& channel, std::span<const Channel> taken, std::string_view vendor) {
+std::optional<Obstacle> left_out(const PowercapZone& zone, const Channel& channel, std::span<const Channel> taken,
+                                 std::string_view vendor) {
   if (is_one_core(zone, vendor)) return Obstacle::powercap_one_core;
   if (std::ranges::find(taken, channel.component, &Channel::component) == taken.end()) return std::nullopt;
   return zone.mirror ? Obstacle::powercap_mirror : Obstacle::powercap_same_name;
@@ -134,8 +135,10 @@ Discovery probe_powercap(const Machine& machine) {
     check_dram_unit(cpu, channel, discovery.findings.back());
     meter->add(std::move(channel), path);
   }
-  if (zones.empty()) discovery.findings.push_back(nothing_found(machine));
-  else if (!measures_dram(meter->channels())) discovery.findings.push_back(absent_finding(kind, "dram", Obstacle::no_dram_domain));
+  if (zones.empty())
+    discovery.findings.push_back(nothing_found(machine));
+  else if (!measures_dram(meter->channels()))
+    discovery.findings.push_back(absent_finding(kind, "dram", Obstacle::no_dram_domain));
   if (any_readable) discovery.devices.push_back({std::string(kind), "powercap", false, std::move(meter)});
   return discovery;
 }

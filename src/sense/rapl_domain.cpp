@@ -9,12 +9,9 @@ namespace {
 // memory; no bound is published for every processor, so these are set wide. Greatest powers: twice the largest package
 // sold (500 W), twice a socket full of memory, and a platform of several sockets.
 constexpr RaplDomain domains[] = {
-    {"package-", Scope::component, true, 0.05, 1000},
-    {"core", Scope::component, false, 0.05, 1000},
-    {"uncore", Scope::component, false, 0.10, 1000},
-    {"dram", Scope::component, true, 0.10, 500},
-    {"psys", Scope::platform, false, 0.10, 10000},
-    {"psys-", Scope::platform, false, 0.10, 10000},
+    {"package-", Scope::component, true, 0.05, 1000}, {"core", Scope::component, false, 0.05, 1000},
+    {"uncore", Scope::component, false, 0.10, 1000},  {"dram", Scope::component, true, 0.10, 500},
+    {"psys", Scope::platform, false, 0.10, 10000},    {"psys-", Scope::platform, false, 0.10, 10000},
 };
 constexpr RaplDomain unknown_domain{"", Scope::platform, false, 0.10, 10000};
 

@@ -11,9 +11,9 @@ constexpr int fixed_esu = 16;  // 15.3 µJ
 // Models of family 6 whose DRAM counter has the fixed unit.
 constexpr int fixed_dram_models[] = {
     63,        // Haswell-EP
-    79, 86,    // Broadwell-EP, Broadwell-DE
+    79,  86,    // Broadwell-EP, Broadwell-DE
     85,        // Skylake-SP, Cascade Lake-SP
-    87, 133,   // Xeon Phi: Knights Landing, Knights Mill
+    87,  133,   // Xeon Phi: Knights Landing, Knights Mill
     106, 108,  // Ice Lake-SP, Ice Lake-D
 };
 

@@ -70,24 +70,42 @@ static void add_rule(Rule* list, int* count, const char* text) {
 static void gpu_line(Gpu* gpu, const char* key, const char* rest) {
   double a = 0, b = 0;
   const int numbers = sscanf(rest, "%lf %lf", &a, &b);
-  if (!strcmp(key, "name")) snprintf(gpu->name, sizeof gpu->name, "%s", rest);
-  else if (!strcmp(key, "uuid")) snprintf(gpu->uuid, sizeof gpu->uuid, "%s", rest);
-  else if (!strcmp(key, "counter")) gpu->has_counter = !strncmp(rest, "yes", 3);
-  else if (!strcmp(key, "return")) add_rule(gpu->rule, &gpu->rules, rest);
-  else if (numbers < 1) return;
-  else if (!strcmp(key, "arch")) gpu->arch = (unsigned)a;
-  else if (!strcmp(key, "cc")) gpu->cc_major = (int)a, gpu->cc_minor = (int)b;
-  else if (!strcmp(key, "limit")) gpu->limit_least = (unsigned)(a * 1e3), gpu->limit_greatest = (unsigned)(b * 1e3);
-  else if (!strcmp(key, "base")) gpu->base_mj = strtoull(rest, NULL, 10);
-  else if (!strcmp(key, "reset")) gpu->reset_ms = a;
-  else if (!strcmp(key, "update")) gpu->update_ms = a;
-  else if (!strcmp(key, "window")) gpu->window_ms = a;
-  else if (!strcmp(key, "lost")) gpu->lost_ms = a;
-  else if (!strcmp(key, "utilisation")) gpu->utilisation = (unsigned)a;
-  else if (!strcmp(key, "memory")) gpu->memory_total = (unsigned long long)a << 20, gpu->memory_used = (unsigned long long)b << 20;
-  else if (!strcmp(key, "clock")) gpu->clock = (unsigned)a;
-  else if (!strcmp(key, "throttle")) gpu->throttle = strtoull(rest, NULL, 0);
-  else if (!strcmp(key, "watts") && gpu->points < MOST_POINTS) gpu->at_ms[gpu->points] = a, gpu->watts[gpu->points++] = b;
+  if (!strcmp(key, "name"))
+    snprintf(gpu->name, sizeof gpu->name, "%s", rest);
+  else if (!strcmp(key, "uuid"))
+    snprintf(gpu->uuid, sizeof gpu->uuid, "%s", rest);
+  else if (!strcmp(key, "counter"))
+    gpu->has_counter = !strncmp(rest, "yes", 3);
+  else if (!strcmp(key, "return"))
+    add_rule(gpu->rule, &gpu->rules, rest);
+  else if (numbers < 1)
+    return;
+  else if (!strcmp(key, "arch"))
+    gpu->arch = (unsigned)a;
+  else if (!strcmp(key, "cc"))
+    gpu->cc_major = (int)a, gpu->cc_minor = (int)b;
+  else if (!strcmp(key, "limit"))
+    gpu->limit_least = (unsigned)(a * 1e3), gpu->limit_greatest = (unsigned)(b * 1e3);
+  else if (!strcmp(key, "base"))
+    gpu->base_mj = strtoull(rest, NULL, 10);
+  else if (!strcmp(key, "reset"))
+    gpu->reset_ms = a;
+  else if (!strcmp(key, "update"))
+    gpu->update_ms = a;
+  else if (!strcmp(key, "window"))
+    gpu->window_ms = a;
+  else if (!strcmp(key, "lost"))
+    gpu->lost_ms = a;
+  else if (!strcmp(key, "utilisation"))
+    gpu->utilisation = (unsigned)a;
+  else if (!strcmp(key, "memory"))
+    gpu->memory_total = (unsigned long long)a << 20, gpu->memory_used = (unsigned long long)b << 20;
+  else if (!strcmp(key, "clock"))
+    gpu->clock = (unsigned)a;
+  else if (!strcmp(key, "throttle"))
+    gpu->throttle = strtoull(rest, NULL, 0);
+  else if (!strcmp(key, "watts") && gpu->points < MOST_POINTS)
+    gpu->at_ms[gpu->points] = a, gpu->watts[gpu->points++] = b;
 }
 
 static void script_line(char* line) {
@@ -203,7 +221,8 @@ int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millij
   const Gpu* gpu = device;
   const double t = shown_ms(gpu);
   const int was_reset = gpu->reset_ms >= 0 && t >= gpu->reset_ms;
-  *millijoules = was_reset ? (unsigned long long)(burnt_mj(gpu, t) - burnt_mj(gpu, gpu->reset_ms)) : gpu->base_mj + (unsigned long long)burnt_mj(gpu, t);
+  *millijoules = was_reset ? (unsigned long long)(burnt_mj(gpu, t) - burnt_mj(gpu, gpu->reset_ms))
+                           : gpu->base_mj + (unsigned long long)burnt_mj(gpu, t);
   const int code = answer(gpu, "nvmlDeviceGetTotalEnergyConsumption");
   return code == OK && !gpu->has_counter ? NOT_SUPPORTED : code;
 }

@@ -238,6 +238,19 @@ Chart gpu_chart() {
   return chart;
 }
 
+Chart vm_chart() {
+  Chart chart;
+  PowerTrack cpu{"node/cpu", "CPU (this VM's share)", Quality::estimated, false, {}};
+  PowerTrack dram{"node/dram", "DRAM (this VM's share)", Quality::estimated, false, {}};
+  for (int i = 0; i <= 60; ++i) chart.time.push_back(i);
+  for (int i = 0; i < 60; ++i) {
+    cpu.watts.push_back(i < 3 || i > 55 ? 3 : 8 + 3 * std::sin(i * 0.4));
+    dram.watts.push_back(2.5);
+  }
+  chart.tracks = {cpu, dram};
+  return chart;
+}
+
 Chart partial_chart() {
   Chart chart;
   PowerTrack package{"node/cpu/package-0", "CPU package 0", Quality::measured, false, {}};

@@ -17,6 +17,7 @@ Report failed();          // killed by a signal
 Report weird_names();     // quotes, newlines, <, &, UTF-8, bytes that are no UTF-8, terminal escapes, formulas
 
 Chart gpu_chart();        // the pictures of gpu_run: 125 slots of 1 s
+Chart vm_chart();         // two estimated tracks
 Chart partial_chart();    // with slots where nothing is known
 Chart many_steps_chart(); // 10,000 steps
 
