@@ -11,7 +11,7 @@ namespace {
 // Nobody measured it: what neighbours do and how big the host is are unknown to the guest. In logarithms, both ways.
 const double vm_spread = std::log(1.5);
 
-PowerBand scaled(const Span& per_unit, double units) {
+PowerBand scaled(const Bounded& per_unit, double units) {
   return {watts(per_unit.value * units), watts(per_unit.low * units), watts(per_unit.high * units)};
 }
 
@@ -153,10 +153,10 @@ class PowerModelBuilder {
 
   void fill_package() {
     const double tdp = to_watts(model_.total_tdp_) * model_.machine_share_;
-    const Span guess = tdp_known_ ? Span{1, 1, 1} : table_.tdp_guess;
+    const Bounded guess = tdp_known_ ? Bounded{1, 1, 1} : table_.tdp_guess;
     PowerModel::Curve& c = model_.package_;
     for (std::size_t i = 0; i < level_count; ++i) {
-      const Span& row = table_.package[i];
+      const Bounded& row = table_.package[i];
       c.value[i] = std::min(row.value * tdp, model_.node_.value[i]);
       c.low[i] = std::min(row.low * guess.low * tdp, c.value[i]);
       c.high[i] = std::clamp(row.high * guess.high * tdp, c.value[i], model_.node_.high[i]);
@@ -215,9 +215,13 @@ PowerSplit PowerModel::split(double utilisation) const {
     out.memory = scaled(out.memory, whole / parts);
   }
   const double rest = std::max(0.0, whole - to_watts(out.package.value) - to_watts(out.memory.value));
-  const double least = to_watts(out.node.low) - to_watts(out.package.high) - to_watts(out.memory.high);
-  const double most = to_watts(out.node.high) - to_watts(out.package.low) - to_watts(out.memory.low);
-  out.rest = {watts(rest), watts(std::clamp(least, 0.0, rest)), watts(std::max(most, rest))};
+  // The parts' errors are independent: what they leave of the node's error, in squares, is the rest's.
+  const auto left = [](Power node_error, Power a, Power b) {
+    return std::sqrt(std::max(0.0, std::pow(to_watts(node_error), 2) - std::pow(to_watts(a), 2) - std::pow(to_watts(b), 2)));
+  };
+  const double below = left(out.node.value - out.node.low, out.package.value - out.package.low, out.memory.value - out.memory.low);
+  const double above = left(out.node.high - out.node.value, out.package.high - out.package.value, out.memory.high - out.memory.value);
+  out.rest = {watts(rest), watts(std::max(0.0, rest - below)), watts(rest + above)};
   return out;
 }
 

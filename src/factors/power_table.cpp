@@ -26,7 +26,7 @@ RegressionTree tree_from(const Numbers& v) {
   return tree;
 }
 
-Span span_from(const Numbers& v) { const auto a = take<3>(v, 0); return {a[0], a[1], a[2]}; }
+Bounded bounded_from(const Numbers& v) { const auto a = take<3>(v, 0); return {a[0], a[1], a[2]}; }
 
 FamilyRow family_from(const Numbers& v) {
   const auto head = take<4>(v, 0);
@@ -55,9 +55,9 @@ constexpr Part parts[] = {
     {"host", [](PowerTable& t, std::string_view n, const Numbers& v) { t.hosts[std::string(n)] = host_from(v); }},
     {"band", [](PowerTable& t, std::string_view n, const Numbers& v) {
        t.bands[std::string(n)] = {take<level_count>(v, 0), take<level_count>(v, level_count)}; }},
-    {"package", [](PowerTable& t, std::string_view, const Numbers& v) { t.package.push_back(span_from(v)); }},
-    {"memory", [](PowerTable& t, std::string_view, const Numbers& v) { t.memory = span_from(v); }},
-    {"tdp_guess", [](PowerTable& t, std::string_view, const Numbers& v) { t.tdp_guess = span_from(v); }},
+    {"package", [](PowerTable& t, std::string_view, const Numbers& v) { t.package.push_back(bounded_from(v)); }},
+    {"memory", [](PowerTable& t, std::string_view, const Numbers& v) { t.memory = bounded_from(v); }},
+    {"tdp_guess", [](PowerTable& t, std::string_view, const Numbers& v) { t.tdp_guess = bounded_from(v); }},
 };
 
 bool whole_target(const EndTarget& t, const PowerTable& table) {

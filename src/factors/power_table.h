@@ -44,7 +44,7 @@ struct TypicalHost {
 };
 
 struct BandRow { Levels low{}, high{}; };
-struct Span { double value = 0, low = 0, high = 0; };
+struct Bounded { double value = 0, low = 0, high = 0; };  // 90 % interval
 
 struct PowerTable {
   EndTarget idle, full;
@@ -55,9 +55,9 @@ struct PowerTable {
   std::map<std::string, FamilyRow, std::less<>> families;
   std::map<std::string, TypicalHost, std::less<>> hosts;  // "": of all
   std::map<std::string, BandRow, std::less<>> bands;      // by mode
-  std::vector<Span> package;                   // watts per TDP, by level
-  Span memory;                                 // watts per GB
-  Span tdp_guess;                              // factor on a TDP that was guessed from the cores
+  std::vector<Bounded> package;                   // watts per TDP, by level
+  Bounded memory;                                 // watts per GB
+  Bounded tdp_guess;                              // factor on a TDP that was guessed from the cores
 
   bool whole() const;
   const TypicalHost& host_of(std::string_view family) const;  // of all where the family has none
