@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <cerrno>
 #include <span>
 
-#include "factors/near_names.h"
+#include "core/near_names.h"
 
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
@@ -29,8 +30,10 @@ std::string position(std::string_view file, const toml::source_region& region) {
 std::optional<Error> unknown_key(const toml::table& table, std::span<const std::string_view> known, std::string_view file) {
   for (const auto& [key, value] : table) {
     if (std::ranges::find(known, key.str()) != known.end()) continue;
+    const std::vector<std::string> names(known.begin(), known.end());
+    const std::string near = nearest_name(key.str(), names);
     return Error{ErrorCode::usage, fmt::format("unknown key '{}' in the configuration", key.str()), position(file, key.source()),
-                 fmt::format("did you mean '{}'?", nearest_name(key.str(), {known.begin(), known.end()}))};
+                 near.empty() ? fmt::format("known are {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
   }
   return std::nullopt;
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/near_names.h"
 #include "factors/amount_text.h"
-#include "factors/near_names.h"
 
 namespace joulery {
 namespace {
@@ -100,7 +100,7 @@ Parts split(std::string_view text) {
 
 std::unexpected<Error> unknown(std::string_view text, std::string_view kind, const std::vector<std::string>& near) {
   return fail(ErrorCode::usage, fmt::format("unknown {} '{}'", kind, text), "",
-              fmt::format("did you mean {}?", fmt::join(near, ", ")));
+              near.empty() ? "" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
 }
 
 Result<PlaceMatch> region_of(const Place& country, std::string_view region) {
@@ -112,9 +112,9 @@ Result<PlaceMatch> region_of(const Place& country, std::string_view region) {
   }
   if (candidates.empty())
     return PlaceMatch{&country, fmt::format("no figure for '{}': the average of {}", trimmed(region), country.name)};
-  std::vector<std::string_view> names;
-  for (const Place* place : candidates) names.push_back(place->name);
-  return unknown(trimmed(region), fmt::format("region of {}", country.name), {nearest_name(region, names)});
+  std::vector<std::string> names;
+  for (const Place* place : candidates) names.emplace_back(place->name);
+  return unknown(trimmed(region), fmt::format("region of {}", country.name), near_names(trimmed(region), names, 3));
 }
 
 // Smallest distance of the text to any code or name of the place; a name that begins with the text counts as near.

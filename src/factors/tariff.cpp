@@ -1,13 +1,14 @@
 #include "factors/tariff.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "core/near_names.h"
 #include "factors/amount_text.h"
-#include "factors/near_names.h"
 
 namespace joulery {
 namespace {
@@ -30,6 +31,12 @@ std::optional<double> kilowatt_hours_of(std::string_view unit) {
   return std::nullopt;
 }
 
+// What may have been meant; something that everybody knows where nothing is near.
+std::vector<std::string> nearest_codes(std::string_view code, const std::vector<std::string>& known) {
+  auto near = near_names(code, known, 3);
+  return near.empty() ? std::vector<std::string>{"EUR", "USD"} : near;
+}
+
 std::unexpected<Error> bad_tariff(std::string_view text) {
   return fail(ErrorCode::usage, fmt::format("not a tariff: '{}'", text), "", "write for example 0.30 EUR/kWh");
 }
@@ -40,11 +47,11 @@ Result<Currency> Currency::parse(std::string_view text) {
   std::string code(text);
   for (char& c : code)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  std::vector<std::string_view> known;
-  for (std::size_t at = 0; at < currencies.size(); at += 4) known.push_back(currencies.substr(at, 3));
+  std::vector<std::string> known;
+  for (std::size_t at = 0; at < currencies.size(); at += 4) known.emplace_back(currencies.substr(at, 3));
   if (std::ranges::find(known, code) == known.end())
     return fail(ErrorCode::usage, fmt::format("unknown currency '{}'", text), "",
-                fmt::format("write an ISO 4217 code; did you mean {}?", nearest_name(code, known)));
+                fmt::format("write an ISO 4217 code such as {}", fmt::join(nearest_codes(code, known), ", ")));
   Currency currency;
   std::ranges::copy(code, currency.letters_.begin());
   return currency;

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "factors/near_names.h"
-
 namespace joulery {
 namespace {
 
@@ -130,14 +128,6 @@ TEST(PlaceTable, EveryCodeAndNameFindsItsRow) {
   }
 }
 
-TEST(EditDistance, ByHand) {
-  EXPECT_EQ(edit_distance("", ""), 0U);
-  EXPECT_EQ(edit_distance("", "abc"), 3U);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
-  EXPECT_EQ(edit_distance("swedne", "sweden"), 1U);  // a swap of neighbours
-  EXPECT_EQ(edit_distance("ca", "abc"), 3U);         // the restricted distance, 2 in the unrestricted one
-}
-
 // One typing mistake in a name of some length brings the place back among the near ones.
 RC_GTEST_PROP(Places, OneMistakeInANameIsForgiven, ()) {
   const auto places = all_places();
@@ -155,12 +145,6 @@ RC_GTEST_PROP(Places, OneMistakeInANameIsForgiven, ()) {
   const auto near = nearest_places(name, 8);
   const std::string wanted = std::string(place.name) + " (" + std::string(place.code) + ")";
   RC_ASSERT(std::ranges::find(near, wanted) != near.end());
-}
-
-RC_GTEST_PROP(EditDistance, IsAMeasureOfDifference, (const std::string& a, const std::string& b)) {
-  RC_ASSERT(edit_distance(a, b) == edit_distance(b, a));
-  RC_ASSERT((edit_distance(a, b) == 0) == (a == b));
-  RC_ASSERT(edit_distance(a, b) <= std::max(a.size(), b.size()));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ TEST(Tariff, WhatIsNotOneIsRefused) {
 }
 
 TEST(Tariff, AMisspeltCurrencyNamesTheNearest) {
-  EXPECT_EQ(parse_tariff("0.30 EURO", "").error().line(), "unknown currency 'EURO' (write an ISO 4217 code; did you mean EUR?)");
+  const std::string line = parse_tariff("0.30 EURO", "").error().line();
+  EXPECT_TRUE(line.starts_with("unknown currency 'EURO' (write an ISO 4217 code such as EUR,")) << line;
 }
 
 TEST(Tariff, CostIsEnergyTimesPueTimesPrice) {
