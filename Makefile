@@ -12,7 +12,8 @@ help:
 
 run: build ## train a real model (TensorFlow/Keras, Fashion-MNIST) under `joulery run` and print its energy report
 	@scripts/setup run
-	PYTHONPATH=$(release)/python OMP_WAIT_POLICY=passive TF_CPP_MIN_LOG_LEVEL=2 $(release)/joulery run -- .venv/bin/python $(example)
+	PYTHONPATH=$(release)/python OMP_WAIT_POLICY=passive TF_CPP_MIN_LOG_LEVEL=2 TF_ENABLE_ONEDNN_OPTS=0 \
+	  $(release)/joulery run -- .venv/bin/python $(example)
 
 test: ## install what is missing, build, run every test; the last line is `N passed, N failed`
 	@scripts/setup build || { echo "0 passed, 1 failed"; exit 1; }

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#if defined(JOULERY_BUILD)
+#if defined(JOULERY_BUILD) && !defined(JOULERY_HIDDEN)
 #define JOULERY_API __attribute__((visibility("default")))
 #else
 #define JOULERY_API
@@ -50,13 +50,13 @@ JOULERY_API void joulery_step_end(void);
 
 /* A named moment, a success figure, and work done since the last call. `name` is UTF-8; 119 bytes of it are kept.
  * A value that is not finite is dropped and counted as lost. */
-JOULERY_API void joulery_mark(const char *name, double value);
-JOULERY_API void joulery_kpi(const char *name, double value);
-JOULERY_API void joulery_work(const char *unit, double count);
+JOULERY_API void joulery_mark(const char* name, double value);
+JOULERY_API void joulery_kpi(const char* name, double value);
+JOULERY_API void joulery_work(const char* unit, double count);
 
 /* The fast path: a number for a name, good for the life of the process and in its forked children.
  * 0 where the name is NULL or empty, or where 1024 names are taken: marks with it count as lost. */
-JOULERY_API uint32_t joulery_name(const char *name);
+JOULERY_API uint32_t joulery_name(const char* name);
 
 /* Steps with a name of their own ("evaluate", "decode"); they nest, also within steps of the same name. */
 JOULERY_API void joulery_step_begin_named(uint32_t name, double units);

@@ -32,8 +32,10 @@ class Step {
     named_ = true;
   }
   ~Step() {
-    if (named_) joulery_step_end_named(name_);
-    else joulery_step_end();
+    if (named_)
+      joulery_step_end_named(name_);
+    else
+      joulery_step_end();
   }
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
@@ -56,8 +58,8 @@ inline void work(double count, const Name& unit) { joulery_place(JOULERY_WORK, u
 }  // namespace joulery
 
 // A step whose name is looked up once per place in the source: JOULERY_STEP("decode", tokens);
-#define JOULERY_STEP(text, units)                                              \
-  static const ::joulery::Name joulery_name_of_step_(text);                    \
+#define JOULERY_STEP(text, units)                           \
+  static const ::joulery::Name joulery_name_of_step_(text); \
   const ::joulery::Step joulery_step_of_scope_(joulery_name_of_step_, (units))
 
 #endif

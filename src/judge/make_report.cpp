@@ -13,6 +13,9 @@
 namespace joulery {
 namespace {
 
+// Why figures that need the run's energy are unknown; "" where it is known.
+std::string unknown_energy(const Report& report) { return report.energy.joules ? "" : "no energy of this run is known"; }
+
 double since_start(const RunRecord& run, MonoTime t) { return to_seconds(t - run.timeline.run.begin); }
 
 std::string iso_utc(WallTime t) {
@@ -60,7 +63,9 @@ void add_energy(const RunRecord& run, Report& report) {
 
 void add_phases(const RunRecord& run, Report& report) {
   for (const Phase& phase : phases_of(run.steps.steps, run.timeline.run)) {
-    ReportPhase line{.name = phase.name, .begin_s = 0, .end_s = 0, .seconds = 0, .joules = {}};
+    ReportPhase line;
+    line.name = phase.name;
+    line.reason = unknown_energy(report);
     if (!phase.pieces.empty()) {
       line.begin_s = since_start(run, phase.pieces.front().begin);
       line.end_s = since_start(run, phase.pieces.back().end);
@@ -91,15 +96,18 @@ void add_steps(const RunRecord& run, Report& report) {
     lengths.push_back(to_seconds(step.when.length()));
   }
   report.steps = {.count = static_cast<std::int64_t>(lengths.size()), .joules_median = quantile(energies, 0.5),
-                  .joules_p95 = quantile(energies, 0.95), .seconds_median = quantile(lengths, 0.5), .marks_lost = run.facts.marks_lost};
+                  .joules_p95 = quantile(energies, 0.95), .seconds_median = quantile(lengths, 0.5), .marks_lost = run.facts.marks_lost,
+                  .reason = lengths.empty() ? "no step was marked" : unknown_energy(report)};
 }
 
 void add_work(const RunRecord& run, Report& report) {
   std::vector<WorkDone> all = run.steps.work;
   all.insert(all.end(), run.facts.work.begin(), run.facts.work.end());
   for (const WorkDone& work : all) {
-    ReportWork line{.unit = work.unit, .count = work.count, .joules_per_unit = {}, .units_per_joule = {}, .kwh_per_1000 = {},
-                    .units_per_second = {}, .units_per_second_per_watt = {}};
+    ReportWork line;
+    line.unit = work.unit;
+    line.count = work.count;
+    line.reason = work.count > 0 ? unknown_energy(report) : "no work was done";
     if (report.duration_s > 0) line.units_per_second = work.count / report.duration_s;
     if (report.energy.joules && work.count > 0) {
       const double energy = to_joules(report.energy.joules->value);
@@ -113,7 +121,7 @@ void add_work(const RunRecord& run, Report& report) {
 
 void add_kpis(const RunRecord& run, Report& report) {
   for (const Kpi& kpi : run.steps.kpis) {
-    ReportKpi line{.name = kpi.name, .last = kpi.last, .joules_at_last = {}};
+    ReportKpi line{.name = kpi.name, .last = kpi.last, .joules_at_last = {}, .reason = unknown_energy(report)};
     if (report.energy.joules) line.joules_at_last = to_joules(run.ledger.counted({run.timeline.run.begin, kpi.at}));
     report.kpis.push_back(std::move(line));
   }
@@ -146,7 +154,8 @@ void add_processes(const RunRecord& run, Report& report) {
   SharedEnergy energy{energy_of(run, false, run.timeline.run), energy_of(run, true, run.timeline.run), {}, busy_time(run)};
   if (const auto idle = idle_power(run)) energy.idle = idle->host * run.timeline.run.length();
   for (const ProcessShare& share : share_by_process(run.processes, run.facts.unseen_cpu, run.timeline.run, energy)) {
-    ReportProcess line{.pid = share.pid, .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}};
+    ReportProcess line{.pid = share.pid, .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}, .reason = {}};
+    if (!share.energy) line.reason = energy.host ? "the busy time of the node's CPUs is not known" : unknown_energy(report);
     if (share.energy && report.energy.joules && report.energy.joules->value > Energy{}) line.share = *share.energy / report.energy.joules->value;
     report.processes.push_back(std::move(line));
   }
@@ -155,7 +164,9 @@ void add_processes(const RunRecord& run, Report& report) {
 void add_baseline(const RunRecord& run, Report& report) {
   if (const auto idle = idle_power(run)) {
     const Power whole = idle->host + idle->accelerators;
-    report.baseline = ReportBaseline{to_watts(whole), whole * run.timeline.run.length(), idle->source};
+    report.baseline = ReportBaseline{to_watts(whole), whole * run.timeline.run.length(), idle->source, ""};
+  } else {
+    report.baseline_reason = "not measured and not learnt: measure it with --baseline 5s";
   }
 }
 

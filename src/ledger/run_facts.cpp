@@ -65,6 +65,7 @@ const Entry entries[] = {
     {"version", [](const Json& j, RunFacts& f) { f.version = j.get<std::string>(); }},
     {"command", [](const Json& j, RunFacts& f) { f.command = j.get<std::vector<std::string>>(); }},
     {"exit_code", [](const Json& j, RunFacts& f) { f.exit_code = j.get<int>(); }},
+    {"interval_ns", [](const Json& j, RunFacts& f) { f.interval = nanoseconds(j.get<std::int64_t>()); }},
     {"run_begin_ns", [](const Json& j, RunFacts& f) { if (!f.run) f.run.emplace(); f.run->begin.ns = j.get<std::int64_t>(); }},
     {"run_end_ns", [](const Json& j, RunFacts& f) { if (!f.run) f.run.emplace(); f.run->end.ns = j.get<std::int64_t>(); f.run_ended = true; }},
     {"baseline_begin_ns", [](const Json& j, RunFacts& f) { if (!f.baseline) f.baseline.emplace(); f.baseline->begin.ns = j.get<std::int64_t>(); }},
@@ -99,6 +100,7 @@ Metadata to_metadata(const RunFacts& facts) {
   put("factors", to_json(facts.factors));
   put("fill", fill_names[static_cast<int>(facts.fill)]);
   if (facts.exit_code) put("exit_code", *facts.exit_code);
+  if (facts.interval > Duration{}) put("interval_ns", facts.interval.base_units());
   if (facts.run) put("run_begin_ns", facts.run->begin.ns);
   if (facts.run && facts.run_ended) put("run_end_ns", facts.run->end.ns);
   if (facts.baseline) put("baseline_begin_ns", facts.baseline->begin.ns), put("baseline_end_ns", facts.baseline->end.ns);

@@ -35,6 +35,7 @@ struct RunFacts {
   std::string version;                  // of joulery
   std::vector<std::string> command;
   std::optional<int> exit_code;
+  Duration interval;                    // that was asked for; a counter that wraps fast is read more often
   std::optional<Interval> run;          // unset end: see run_ended
   bool run_ended = false;
   std::optional<Interval> baseline;

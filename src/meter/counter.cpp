@@ -53,24 +53,26 @@ class Unwrapper {
   }
 
   // The most counts that may be added between two readings; nullopt where the greatest power is not known.
-  std::optional<double> most_counts(Point from, std::size_t to) const {
+  std::optional<double> most_counts(std::size_t from, std::size_t to) const {
     if (to_watts(channel_.max_power) <= 0) return std::nullopt;
-    Duration elapsed = times_[to] - times_[from.index] + slack_;
+    Duration elapsed = times_[to] - times_[from] + slack_;
     for (const Suspension& s : suspensions_)
-      if (times_[from.index] <= s.at && s.at <= times_[to]) elapsed += s.length;
+      if (times_[from] < s.at && s.at <= times_[to]) elapsed += s.length;
     return to_watts(channel_.max_power) * to_seconds(elapsed) / channel_.unit + 1;
   }
 
   // Counts from `from` to `value`, over a wrap if it fell; nullopt where that cannot be.
   std::optional<std::uint64_t> difference(Point from, std::size_t to, std::uint64_t value) const {
-    const auto most = most_counts(from, to);
+    // A counter that stood still may catch up at once with all that it did not show since it last moved.
+    const auto most = most_counts(from.index == last_.index ? changed_.index : from.index, to);
     if (value >= from.value) {
       const std::uint64_t rise = value - from.value;
       return !most || static_cast<double>(rise) <= *most ? std::optional(rise) : std::nullopt;
     }
     if (channel_.range == 0 || from.value > channel_.range) return std::nullopt;
     const std::uint64_t wrapped = channel_.range - from.value + 1 + value;
-    const double allowed = most.value_or(static_cast<double>(channel_.range) / 2);
+    const auto since_last = most_counts(from.index, to);
+    const double allowed = since_last.value_or(static_cast<double>(channel_.range) / 2);
     return static_cast<double>(wrapped) <= allowed ? std::optional(wrapped) : std::nullopt;
   }
 
@@ -88,7 +90,7 @@ class Unwrapper {
 
   // More wraps than one can have passed: the energy is not known, only what it may have been.
   bool ambiguous(std::size_t i, std::uint64_t counts) {
-    const auto most = most_counts(last_, i);
+    const auto most = most_counts(last_.index, i);
     if (channel_.range == 0 || !most) return false;
     const double wrap = static_cast<double>(channel_.range) + 1;
     const auto more = static_cast<std::int64_t>(std::floor((*most - static_cast<double>(counts)) / wrap));

@@ -64,7 +64,7 @@ class CpuMeter final : public Meter {
   void read(Sink& sink) override {
     std::array<char, first_line> buffer;
     report_pair(sink, file_, buffer, [](std::string_view text) -> std::optional<std::pair<std::int64_t, std::int64_t>> {
-      const auto times = parse_proc_stat(text);
+      const auto times = parse_system_stat(text);
       if (!times) return std::nullopt;
       return std::pair(times->busy, times->total);
     });
@@ -110,7 +110,7 @@ Discovery probe_file(const Machine& machine, std::string_view kind, std::string_
 
 }  // namespace
 
-Discovery probe_cpu(const Machine& machine) { return probe_file<CpuMeter>(machine, "cpu", stat_path, parse_proc_stat); }
+Discovery probe_cpu(const Machine& machine) { return probe_file<CpuMeter>(machine, "cpu", stat_path, parse_system_stat); }
 
 Discovery probe_memory(const Machine& machine) { return probe_file<MemoryMeter>(machine, "memory", meminfo_path, parse_meminfo); }
 

@@ -28,10 +28,15 @@ ssize_t read_at_start(int fd, std::span<char> buffer) {
 
 MissingReason reason_from_errno(int number) {
   switch (number) {
-    case ENOENT: case ENODEV: case ENXIO: case ENOTDIR: return MissingReason::gone;
-    case EACCES: case EPERM: return MissingReason::permission;
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case ENOTDIR: return MissingReason::gone;
+    case EACCES:
+    case EPERM: return MissingReason::permission;
     case EOPNOTSUPP: return MissingReason::not_supported;
-    case ETIMEDOUT: case EAGAIN: return MissingReason::timed_out;
+    case ETIMEDOUT:
+    case EAGAIN: return MissingReason::timed_out;
     default: return MissingReason::io_error;
   }
 }
@@ -39,8 +44,12 @@ MissingReason reason_from_errno(int number) {
 MonoTime mono_coarse() { return {clock_ns(CLOCK_MONOTONIC_COARSE)}; }
 
 LiveFile::LiveFile(LiveFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), can_be_replaced_(other.can_be_replaced_),
-      device_(other.device_), inode_(other.inode_), checked_(other.checked_) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      can_be_replaced_(other.can_be_replaced_),
+      device_(other.device_),
+      inode_(other.inode_),
+      checked_(other.checked_) {}
 
 LiveFile::~LiveFile() { close_file(); }
 

@@ -55,8 +55,10 @@ MonoTime mono_coarse();
 
 // Hands one reading to the sink: its value or its reason.
 inline void report(Sink& sink, std::expected<std::int64_t, MissingReason> reading) {
-  if (reading) sink.value(*reading);
-  else sink.missing(reading.error());
+  if (reading)
+    sink.value(*reading);
+  else
+    sink.missing(reading.error());
 }
 
 }  // namespace joulery

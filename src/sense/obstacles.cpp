@@ -16,7 +16,8 @@ constexpr Row rows[] = {
       "leak secrets to other users of the machine",
       "sudo chmod a+r /sys/class/powercap/*/energy_uj  # for every user, until the next boot\n"
       "echo 'SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod a+r /sys%p/energy_uj\"' | sudo tee "
-      "/etc/udev/rules.d/60-joulery-rapl.rules && sudo udevadm trigger --action=add --subsystem-match=powercap  # for every user, for good\n"
+      "/etc/udev/rules.d/60-joulery-rapl.rules && sudo udevadm trigger --action=add --subsystem-match=powercap  # for every user, for "
+      "good\n"
       "sudo setcap cap_dac_read_search,cap_perfmon+ep \"$(readlink -f \"$(command -v joulery)\")\"  # for this program alone, which may "
       "then read every file; in a container the image must carry it"}},
     {Obstacle::powercap_hidden_in_container,
@@ -33,18 +34,21 @@ constexpr Row rows[] = {
     {Obstacle::powercap_unreadable, {"energy_uj cannot be read as a whole number of microjoules", ""}},
     {Obstacle::powercap_mirror, {"shows a package a second time through MMIO: left out, so that no joule counts twice", ""}},
     {Obstacle::powercap_same_name, {"another zone has the same name in the same place: left out, so that no joule counts twice", ""}},
-    {Obstacle::powercap_one_core,
-     {"on AMD processors this zone is the energy of one core alone, not of all: left out", ""}},
+    {Obstacle::powercap_one_core, {"on AMD processors this zone is the energy of one core alone, not of all: left out", ""}},
+    {Obstacle::powercap_dram_unit,
+     {"this kernel takes the unit of this processor's DRAM counter from the wrong register: its joules are too many by the "
+      "ratio of the units (15.3 µJ is right)",
+      "sudo apt-get dist-upgrade  # a kernel that knows this processor"}},
     {Obstacle::no_dram_domain, {"this CPU has no DRAM domain: its memory's energy is not measured", ""}},
 
     {Obstacle::perf_paranoid,
      {"system-wide counters need CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less",
       "sudo sysctl kernel.perf_event_paranoid=0  # for every user, until the next boot\n"
-      "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/60-joulery-perf.conf && sudo sysctl --system  # for every user, for good\n"
+      "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/60-joulery-perf.conf && sudo sysctl --system  # for every user, for "
+      "good\n"
       "sudo setcap cap_perfmon+ep \"$(readlink -f \"$(command -v joulery)\")\"  # for this program alone (Linux 5.8 and later)"}},
     {Obstacle::perf_seccomp,
-     {"this container's seccomp profile refuses perf_event_open",
-      "docker run --cap-add PERFMON ...  # --privileged is not needed"}},
+     {"this container's seccomp profile refuses perf_event_open", "docker run --cap-add PERFMON ...  # --privileged is not needed"}},
     {Obstacle::perf_no_pmu,
      {"the kernel has no `power` events: its driver is not loaded, or this processor has no RAPL",
       "sudo modprobe rapl  # Intel since 2012, AMD since Zen"}},
@@ -70,7 +74,8 @@ constexpr Row rows[] = {
       "sudo reboot\n"
       "sudo systemctl stop display-manager; sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia  # instead"}},
     {Obstacle::nvml_no_permission,
-     {"the NVIDIA device files cannot be opened", "sudo chmod a+rw /dev/nvidiactl /dev/nvidia[0-9]*\nsudo usermod -aG video \"$USER\"  # and log in again"}},
+     {"the NVIDIA device files cannot be opened",
+      "sudo chmod a+rw /dev/nvidiactl /dev/nvidia[0-9]*\nsudo usermod -aG video \"$USER\"  # and log in again"}},
     {Obstacle::nvml_blocked,
      {"the operating system keeps the GPU from this process: a container or control group without the device",
       "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=utility,compute ..."}},
@@ -99,13 +104,21 @@ Finding readable_finding(std::string_view kind, std::string device) {
 }
 
 Finding blocked_finding(std::string_view kind, std::string device, Obstacle obstacle, std::string_view detail) {
-  return {.kind = std::string(kind), .device = std::move(device), .found = true, .readable = false,
-          .reason = reason_with(obstacle, detail), .remedy = std::string(advice(obstacle).remedy)};
+  return {.kind = std::string(kind),
+          .device = std::move(device),
+          .found = true,
+          .readable = false,
+          .reason = reason_with(obstacle, detail),
+          .remedy = std::string(advice(obstacle).remedy)};
 }
 
 Finding absent_finding(std::string_view kind, std::string device, Obstacle obstacle, std::string_view detail) {
-  return {.kind = std::string(kind), .device = std::move(device), .found = false, .readable = false,
-          .reason = reason_with(obstacle, detail), .remedy = std::string(advice(obstacle).remedy)};
+  return {.kind = std::string(kind),
+          .device = std::move(device),
+          .found = false,
+          .readable = false,
+          .reason = reason_with(obstacle, detail),
+          .remedy = std::string(advice(obstacle).remedy)};
 }
 
 }  // namespace joulery

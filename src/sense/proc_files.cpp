@@ -55,8 +55,8 @@ std::optional<std::int64_t> kibibytes(std::string_view line, std::string_view ke
 struct Implementer {
   std::string_view code, name;
 };
-constexpr Implementer implementers[] = {{"0x41", "ARM"}, {"0x46", "Fujitsu"}, {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},
-                                        {"0x50", "APM"}, {"0x51", "Qualcomm"}, {"0x61", "Apple"}, {"0xc0", "Ampere"}};
+constexpr Implementer implementers[] = {{"0x41", "ARM"}, {"0x46", "Fujitsu"},  {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},
+                                        {"0x50", "APM"}, {"0x51", "Qualcomm"}, {"0x61", "Apple"},     {"0xc0", "Ampere"}};
 
 void take_implementer(std::string_view line, std::string& vendor) {
   const auto code = value_of(line, "CPU implementer");
@@ -67,7 +67,7 @@ void take_implementer(std::string_view line, std::string& vendor) {
 
 }  // namespace
 
-std::optional<CpuTimes> parse_proc_stat(std::string_view text) {
+std::optional<CpuTimes> parse_system_stat(std::string_view text) {
   std::string_view line = next_line(text);
   if (next_word(line) != "cpu") return std::nullopt;
   std::array<std::int64_t, stat_columns> ticks{};

@@ -14,7 +14,7 @@ struct CpuTimes {
   std::int64_t busy = 0;   // user, nice, system, irq, softirq; a guest's time is part of user already
   std::int64_t total = 0;  // busy, idle, iowait, and what the hypervisor gave to others (steal)
 };
-std::optional<CpuTimes> parse_proc_stat(std::string_view text);
+std::optional<CpuTimes> parse_system_stat(std::string_view text);
 
 // Bytes.
 struct MemoryUse {

@@ -14,11 +14,20 @@ struct Sign {
 };
 
 // What the firmware tables of virtual machines say; the first that fits counts.
-constexpr Sign dmi_signs[] = {
-    {"KVM", "KVM", true},         {"QEMU", "KVM", true},   {"VMware", "VMware", true}, {"VirtualBox", "VirtualBox", true},
-    {"innotek", "VirtualBox", true}, {"Xen", "Xen", true}, {"BHYVE", "bhyve", true},   {"Parallels", "Parallels", true},
-    {"OpenStack", "KVM", true},   {"Amazon EC2", "Amazon EC2", false}, {"Google", "Google Compute Engine", false},
-    {"Microsoft", "Hyper-V", false}, {"Alibaba Cloud", "KVM", false}, {"DigitalOcean", "KVM", false}};
+constexpr Sign dmi_signs[] = {{"KVM", "KVM", true},
+                              {"QEMU", "KVM", true},
+                              {"VMware", "VMware", true},
+                              {"VirtualBox", "VirtualBox", true},
+                              {"innotek", "VirtualBox", true},
+                              {"Xen", "Xen", true},
+                              {"BHYVE", "bhyve", true},
+                              {"Parallels", "Parallels", true},
+                              {"OpenStack", "KVM", true},
+                              {"Amazon EC2", "Amazon EC2", false},
+                              {"Google", "Google Compute Engine", false},
+                              {"Microsoft", "Hyper-V", false},
+                              {"Alibaba Cloud", "KVM", false},
+                              {"DigitalOcean", "KVM", false}};
 constexpr std::string_view dmi_files[] = {"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name",
                                           "/sys/class/dmi/id/board_vendor", "/sys/class/dmi/id/bios_vendor"};
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::size_t most_open_rings = 256;  // file descriptors that the reader may hold; the rest wait their turn
 
-bool known(const std::vector<std::string>& sorted, const std::string& name) { return std::binary_search(sorted.begin(), sorted.end(), name); }
+bool known(const std::vector<std::string>& sorted, const std::string& name) {
+  return std::binary_search(sorted.begin(), sorted.end(), name);
+}
 
 void remember(std::vector<std::string>& sorted, const std::string& name) {
   sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), name), name);

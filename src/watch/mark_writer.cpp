@@ -5,8 +5,6 @@
 // Invariant: `current` is null (inactive), `unopened` (nobody has looked yet; again so in a forked child), or
 // a ring that this process made. Names have the same ids in every ring of a process and its forked children.
 #define JOULERY_BUILD
-#include "joulery/joulery.h"
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -23,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "joulery/joulery.h"
 #include "watch/mark_ring.h"
 
 namespace joulery {
@@ -36,8 +35,14 @@ struct Ring {
 static_assert(sizeof(Ring) == ring_bytes);
 
 // The rings are shared with another process, so their words are plain and touched through these.
-template <class T> T load(const T& word, int order = __ATOMIC_ACQUIRE) { return __atomic_load_n(&word, order); }
-template <class T> void store(T& word, T value) { __atomic_store_n(&word, value, __ATOMIC_RELEASE); }
+template <class T>
+T load(const T& word, int order = __ATOMIC_ACQUIRE) {
+  return __atomic_load_n(&word, order);
+}
+template <class T>
+void store(T& word, T value) {
+  __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+}
 
 alignas(Ring) char unopened_place;  // only its address means something
 Ring* const unopened = reinterpret_cast<Ring*>(&unopened_place);
@@ -77,7 +82,7 @@ bool reserve(int file) {
 
 Ring* map_ring(int file) {
   if (!reserve(file)) return nullptr;
-  void* at = mmap(nullptr, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* at = mmap(nullptr, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
   return at == MAP_FAILED ? nullptr : static_cast<Ring*>(at);
 }
 
@@ -162,9 +167,7 @@ inline Ring* ring_now() {
 
 void count_lost(Ring& ring) { __atomic_fetch_add(&ring.header.lost, 1, __ATOMIC_RELAXED); }
 
-bool named(std::uint32_t id) {
-  return id != 0 && id <= ring_names && cells[id - 1].state.load(std::memory_order_acquire) == cell_ready;
-}
+bool named(std::uint32_t id) { return id != 0 && id <= ring_names && cells[id - 1].state.load(std::memory_order_acquire) == cell_ready; }
 
 void put(Ring& ring, std::uint32_t kind, std::uint32_t name, double value) {
   const std::int64_t now = monotonic_ns();

@@ -65,7 +65,8 @@ Result<RingDirectory> RingDirectory::make_in(const std::string& parent) {
   clear_abandoned(parent);
   std::string path = parent + "/" + prefix + "XXXXXX";
   if (mkdtemp(path.data()) == nullptr)  // mode 0700
-    return std::unexpected(error_from_errno(errno, "cannot make a directory for marks", parent, "set TMPDIR to a folder that can be written"));
+    return std::unexpected(
+        error_from_errno(errno, "cannot make a directory for marks", parent, "set TMPDIR to a folder that can be written"));
   const int lock = open_directory(path);
   if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0) {
     const int number = errno;

@@ -44,8 +44,10 @@ std::string clean(std::string_view text) {
   std::string name;
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
-    if (length == 0) name += '?';
-    else name += text.substr(0, length);
+    if (length == 0)
+      name += '?';
+    else
+      name += text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return name;
@@ -156,8 +158,10 @@ RingState RingFile::drain(bool over, std::vector<Mark>& into) {
   if (ready > 0) ready = read_records(ready, records);  // again: what was committed before is whole now
   std::size_t taken = 0;
   for (; taken < ready; ++taken) {
-    if (seen[taken].commit != tail_ + taken + 1) ++lost_here_;  // its writer died between claim and commit
-    else if (!give(records[taken], dead, into)) break;
+    if (seen[taken].commit != tail_ + taken + 1)
+      ++lost_here_;  // its writer died between claim and commit
+    else if (!give(records[taken], dead, into))
+      break;
   }
   tail_ += taken;
   if (dead) lost_here_ += static_cast<std::int64_t>(header.head - tail_);  // the file shrank under the reader

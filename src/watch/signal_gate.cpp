@@ -61,6 +61,9 @@ SignalGate::SignalGate(SignalGate&& other) noexcept
 
 SignalGate::~SignalGate() {
   if (fd_ < 0) return;
+  // The key that ended the command may still lie here unread: it has had its effect, and must not end us as well.
+  while (take(fd_)) {
+  }
   close(fd_);
   if (ignored_[SIGCHLD]) std::signal(SIGCHLD, SIG_IGN);
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
@@ -90,8 +93,9 @@ void SignalGate::stop_self(int signal) const {
   sigset_t before;
   sigemptyset(&one);
   sigaddset(&one, signal);
-  pthread_sigmask(SIG_UNBLOCK, &one, &before);
-  kill(getpid(), signal);  // taken by this thread before kill() returns: every other one has it blocked
+  // Made while blocked, so that it merges with one from the terminal that waits unread: two would stop us twice.
+  kill(getpid(), signal);
+  pthread_sigmask(SIG_UNBLOCK, &one, &before);  // taken here and now: every other thread has it blocked
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -1,6 +1,6 @@
 """What the end-to-end tests share: the real program in a clean home, a scripted machine, a fake RAPL, recordings.
 
-The program is $JOULERY, else build/release/joulery, else build/dev/joulery. Nothing here asserts on elapsed time:
+The program is $JOULERY, else joulery in $JOULERY_BUILD, build/release or build/dev, the first there is. Nothing here asserts on elapsed time:
 limits are only there so that a hang fails instead of lasting.
 """
 import json
@@ -20,13 +20,12 @@ LIMIT_S = 120
 TWO_ZONES = [("intel-rapl:0", "package-0", 20.0), ("intel-rapl:0:0", "dram", 3.0)]
 
 
-def built(*names):
-    """The first of build/<preset>/NAME that exists, release before dev."""
-    for preset in ("release", "dev"):
-        for name in names:
-            path = ROOT / "build" / preset / name
-            if path.exists():
-                return path
+def built(name):
+    """What the build made of that name, or None."""
+    given = os.environ.get("JOULERY_BUILD")
+    for folder in ([pathlib.Path(given)] if given else []) + [ROOT / "build" / "release", ROOT / "build" / "dev"]:
+        if (folder / name).exists():
+            return folder / name
     return None
 
 
@@ -139,7 +138,7 @@ def with_rapl(tmp_path_factory):
     fuse = built("standins/rapl_fuse")
     if fuse is None:
         pytest.fail("rapl_fuse is not built")
-    words = [str(STANDINS / "with_rapl")]
+    words = ["env", f"RAPL_FUSE={fuse}", str(STANDINS / "with_rapl")]
     probe = subprocess.run([*words, "--", "true"], capture_output=True, text=True)
     if probe.returncode != 0:
         pytest.skip(f"no fake RAPL here: {probe.stderr.strip()}")

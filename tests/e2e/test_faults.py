@@ -1,3 +1,4 @@
+# scripts/test: serial timeout=300
 """Six packages, each ill in its own way while a run lasts: each fault costs a named gap there and no joule elsewhere."""
 import json
 

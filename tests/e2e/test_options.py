@@ -2,14 +2,13 @@
 import csv
 import io
 import json
-import os
 import shutil
 import signal
 import subprocess
 
 import pytest
 
-from conftest import LIMIT_S, STANDINS, json_in, microjoules, row
+from conftest import LIMIT_S, json_in, row
 from scripted_tree import ScriptedTree
 
 

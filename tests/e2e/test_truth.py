@@ -1,3 +1,4 @@
+# scripts/test: serial timeout=300
 """The real thing: a 10-second load under the fake RAPL, against the model's own counter."""
 import json
 import subprocess

@@ -58,6 +58,11 @@ def test_an_offence_is_named(tmp_path, change, offence):
     assert offence in result.stdout
 
 
+def test_a_source_may_be_listed_by_its_path_in_another_folder(tmp_path):
+    listing = "add_library(marks SHARED ${PROJECT_SOURCE_DIR}/src/core/shared.cpp)\n"
+    assert check(tmp_path, {**GOOD, "src/core/shared.cpp": "\n", "include/CMakeLists.txt": listing}).returncode == 0
+
+
 def test_exactly_400_lines_are_allowed(tmp_path):
     assert check(tmp_path, {**GOOD, "src/core/long.h": "//\n" * 400}).returncode == 0
 

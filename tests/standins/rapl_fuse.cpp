@@ -13,6 +13,7 @@
 // named before them. It stays in the foreground and serves one request at a time.
 #define FUSE_USE_VERSION 35
 #include <fuse3/fuse.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,8 +31,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <unistd.h>
 
 namespace {
 
@@ -288,9 +287,8 @@ bool set_option(Options& options, std::string_view name, std::string_view value)
   }
   const auto given = number(value);
   if (!given) return false;
-  if (name == "--range") options.range_uj = *given;
-  else if (name == "--start") options.start_uj = *given;
-  else return false;
+  if (name != "--range" && name != "--start") return false;
+  (name == "--range" ? options.range_uj : options.start_uj) = *given;
   return true;
 }
 
@@ -316,8 +314,10 @@ std::optional<Options> parse(int count, char** words) {
 int main(int count, char** words) {
   auto options = parse(count, words);
   if (!options) {
-    std::fprintf(stderr, "usage: %s [--zone NAME=IDLE,BUSY]... [--range UJ] [--start UJ] [--mode OCTAL] MOUNTPOINT\n"
-                         "  zones: package-N and psys at the top; core, uncore, dram after their package\n", words[0]);
+    std::fprintf(stderr,
+                 "usage: %s [--zone NAME=IDLE,BUSY]... [--range UJ] [--start UJ] [--mode OCTAL] MOUNTPOINT\n"
+                 "  zones: package-N and psys at the top; core, uncore, dram after their package\n",
+                 words[0]);
     return 2;
   }
   const std::string mountpoint = options->mountpoint;

@@ -30,7 +30,8 @@ class Zone:
     def __init__(self, root, zone, name, watts, range_uj=RANGE_UJ, start_uj=START_UJ):
         parts = zone.split(":")
         folders = [":".join(parts[:n]) for n in range(2, len(parts) + 1)]  # a child lives in its parent's folder
-        self.real = os.path.join(root, "sys/devices/virtual/powercap/intel-rapl", *folders)
+        self.base = os.path.join(root, "sys/devices/virtual/powercap/intel-rapl")
+        self.real = os.path.join(self.base, *folders)
         self.link = os.path.join(root, "sys/class/powercap", zone)
         self.zone, self.name, self.watts, self.range_uj, self.start_uj = zone, name, watts, range_uj, start_uj
         self.state, self.offset_uj = "healthy", 0
@@ -38,9 +39,12 @@ class Zone:
 
     def create(self):
         os.makedirs(self.real, exist_ok=True)
-        for name, text in (("name", self.name), ("max_energy_range_uj", str(self.range_uj)), ("enabled", "1")):
-            with open(os.path.join(self.real, name), "w", encoding="ascii") as file:
+        for folder, name, text in ((self.base, "enabled", "1"), (self.real, "enabled", "1"), (self.real, "name", self.name),
+                                   (self.real, "max_energy_range_uj", str(self.range_uj))):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
                 file.write(text + "\n")
+        if not os.path.lexists(os.path.join(self.base, "subsystem")):
+            os.symlink("../../../../class/powercap", os.path.join(self.base, "subsystem"))
         self.file = os.open(os.path.join(self.real, "energy_uj"), os.O_RDWR | os.O_CREAT, 0o644)
         if not os.path.lexists(self.link):
             os.makedirs(os.path.dirname(self.link), exist_ok=True)

@@ -55,8 +55,10 @@ class Tree {
   // A RAPL zone as the kernel lays it out.
   Tree& zone(const std::string& id, const std::string& name, std::int64_t energy_uj, std::int64_t range_uj = 262143328850) {
     const std::string folder = "/sys/class/powercap/" + id;
-    return file(folder + "/name", name + "\n").file(folder + "/energy_uj", std::to_string(energy_uj) + "\n")
-        .file(folder + "/max_energy_range_uj", std::to_string(range_uj) + "\n").file(folder + "/enabled", "1\n");
+    return file(folder + "/name", name + "\n")
+        .file(folder + "/energy_uj", std::to_string(energy_uj) + "\n")
+        .file(folder + "/max_energy_range_uj", std::to_string(range_uj) + "\n")
+        .file(folder + "/enabled", "1\n");
   }
 
   const std::string& root() const { return root_; }

@@ -1,5 +1,7 @@
 // Marks through their rings: the library as a program uses it (in forked children of the test), the reader as
 // `joulery run` uses it, and rings written here byte by byte.
+#include "watch/mark_ring.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -22,7 +24,6 @@
 
 #include "joulery/joulery.hpp"
 #include "watch/mark_reader.h"
-#include "watch/mark_ring.h"
 #include "watch/ring_directory.h"
 
 namespace joulery {
@@ -63,7 +64,9 @@ class MarkRing : public testing::Test {
     EXPECT_EQ(wait_for(child), 0);
     return child;
   }
-  std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_->path()), fs::directory_iterator{})); }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_->path()), fs::directory_iterator{}));
+  }
 
   fs::path parent_;
   std::optional<RingDirectory> directory_;
@@ -81,9 +84,11 @@ TEST_F(MarkRing, EveryKindArrivesWithItsNameValueAndTime) {
   const MonoTime after = mono_now();
   const std::vector<Mark> marks = reader_->drain();
   ASSERT_EQ(marks.size(), 5u);
-  const std::tuple<MarkKind, const char*, double> wanted[] = {{MarkKind::step_begin, "step", 64}, {MarkKind::point, "epoch", 3},
-                                                             {MarkKind::kpi, "accuracy", 0.93}, {MarkKind::work, "token", 512},
-                                                             {MarkKind::step_end, "step", 0}};
+  const std::tuple<MarkKind, const char*, double> wanted[] = {{MarkKind::step_begin, "step", 64},
+                                                              {MarkKind::point, "epoch", 3},
+                                                              {MarkKind::kpi, "accuracy", 0.93},
+                                                              {MarkKind::work, "token", 512},
+                                                              {MarkKind::step_end, "step", 0}};
   for (std::size_t i = 0; i < marks.size(); ++i) {
     EXPECT_EQ(std::make_tuple(marks[i].kind, marks[i].name, marks[i].value), (std::tuple<MarkKind, std::string, double>(wanted[i])));
     EXPECT_EQ(marks[i].pid, child);
