@@ -26,6 +26,25 @@ std::string metadata(std::string_view what, std::int64_t pid, std::int64_t threa
   return fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", what, pid, thread, json_quoted(name));
 }
 
+bool is_known(const PowerTrack& track, std::size_t slot) { return slot < track.watts.size() && std::isfinite(track.watts[slot]); }
+
+bool write_track(PerfettoTrace& trace, const PowerTrack& track, const std::vector<double>& time,
+                 const std::function<bool(const std::string&)>& put) {
+  const std::string label = (track.label.empty() ? track.path : track.label) + (track.overlap ? " (apart)" : "");
+  const std::size_t slots = time.empty() ? 0 : time.size() - 1;
+  for (std::size_t i = 0; i < slots; ++i) {
+    if (is_known(track, i)) {
+      if (!put(trace.counter(label, seconds(time[i]), track.watts[i]))) return false;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < slots && !is_known(track, end)) ++end;
+    if (!put(trace.gap(label, seconds(time[i]), seconds(time[end]), "nothing is known here: the counter's last value does not hold"))) return false;
+    i = end - 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string PerfettoTrace::event(std::string_view json) {
@@ -91,27 +110,18 @@ std::string PerfettoTrace::band(const ChartBand& band) {
 
 std::string PerfettoTrace::tail() const { return "\n]}\n"; }
 
-std::string report_perfetto(const Report& report, const Chart& chart) {
+bool write_perfetto(const Report& report, const Chart& chart, const std::function<bool(const std::string&)>& put) {
   PerfettoTrace trace;
-  std::string out = trace.head(report);
-  for (const PowerTrack& track : chart.tracks) {
-    const std::string label = (track.label.empty() ? track.path : track.label) + (track.overlap ? " (apart)" : "");
-    for (std::size_t i = 0; i + 1 < chart.time.size(); ++i) {
-      const double value = i < track.watts.size() ? track.watts[i] : std::nan("");
-      out += trace.counter(label, seconds(chart.time[i]), value);
-      if (std::isfinite(value)) continue;
-      std::size_t last = i;
-      while (last + 2 < chart.time.size() && !(last + 1 < track.watts.size() && std::isfinite(track.watts[last + 1]))) ++last;
-      out += trace.gap(label, seconds(chart.time[i]), seconds(chart.time[last + 1]), "no value is known here; the counter before it does not hold");
-      i = last;
-    }
-  }
+  if (!put(trace.head(report))) return false;
+  for (const PowerTrack& track : chart.tracks)
+    if (!write_track(trace, track, chart.time, put)) return false;
   std::vector<ChartBand> bands = chart.bands;
-  std::stable_sort(bands.begin(), bands.end(), [](const ChartBand& a, const ChartBand& b) {
+  std::ranges::stable_sort(bands, [](const ChartBand& a, const ChartBand& b) {
     return a.begin_s != b.begin_s ? a.begin_s < b.begin_s : a.end_s > b.end_s;  // the longer of two is the outer
   });
-  for (const ChartBand& band : bands) out += trace.band(band);
-  return out + trace.tail();
+  for (const ChartBand& band : bands)
+    if (!put(trace.band(band))) return false;
+  return put(trace.tail());
 }
 
 }  // namespace joulery

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,7 +46,8 @@ class PerfettoTrace {
   std::map<std::pair<std::int64_t, std::string>, Lanes> groups_;
 };
 
-// The whole of a chart and a report in one string, for recordings that fit; larger ones use PerfettoTrace piece by piece.
-std::string report_perfetto(const Report& report, const Chart& chart);
+// The whole of a chart and a report, piece by piece into `put`, which says whether it could write; stops and gives false
+// where it could not.
+bool write_perfetto(const Report& report, const Chart& chart, const std::function<bool(const std::string&)>& put);
 
 }  // namespace joulery

@@ -30,7 +30,8 @@ constexpr FlagWords flag_words[] = {
     {"throttled", "Hardware was throttled during the run, so that it ran slower than it can."},
     {"shared-gpu", "A GPU was shared with other work: its whole board is counted."},
     {"world-average", "No place was given: carbon uses the world's average. Name yours with --place."},
-    {"truncated", "The recording ends before the command did: the figures cover what was kept."},
+    {"not-ended", "The recording ends before the command did: the figures cover what was kept."},
+    {"parts-exceed-whole", "Meters of parts show more energy than the meter of the whole that holds them; the parts are counted."},
     {"clock-stepped", "The wall clock was set during the run; durations are not affected."},
     {"estimate-only", "No meter could be read: every figure is an estimate. 'joulery doctor' says how to enable meters."},
 };

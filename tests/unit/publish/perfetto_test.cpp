@@ -15,6 +15,15 @@ namespace {
 
 using Json = nlohmann::json;
 
+std::string report_perfetto(const Report& report, const Chart& chart) {
+  std::string trace;
+  EXPECT_TRUE(write_perfetto(report, chart, [&](const std::string& piece) {
+    trace += piece;
+    return true;
+  }));
+  return trace;
+}
+
 std::vector<Json> events(const std::string& trace, const std::string& phase) {
   std::vector<Json> found;
   const Json parsed = Json::parse(trace);
@@ -88,6 +97,12 @@ TEST(Perfetto, StepsThatCrossGetLanesOfTheirOwn) {
   const std::string trace = report_perfetto({}, chart);
   EXPECT_EQ(events(trace, "X").size(), 300u);
   expect_nesting(trace);
+}
+
+TEST(Perfetto, StopsWhereNothingCanBeWritten) {
+  int pieces = 0;
+  EXPECT_FALSE(write_perfetto(samples::gpu_run(), samples::gpu_chart(), [&](const std::string&) { return ++pieces < 10; }));
+  EXPECT_EQ(pieces, 10);
 }
 
 TEST(Perfetto, OddNamesStayJson) { EXPECT_FALSE(events(report_perfetto(samples::weird_names(), {}), "M").empty()); }

@@ -151,7 +151,7 @@ Report partial() {
                 {{8, 9, "rapl.powercap package-0: read failed (EIO)", false},
                  {11, 11.5, "rapl.powercap package-0: read failed (EIO)", false},
                  {18, 20, "rapl.powercap package-0: the counter was reset", true}}};
-  r.flags = {"reset", "truncated"};
+  r.flags = {"reset", "not-ended"};
   return r;
 }
 
