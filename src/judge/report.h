@@ -37,12 +37,14 @@ struct ReportPhase {
   double begin_s = 0, end_s = 0;     // since the start of the run; the parts of "steps" may interleave with "between steps"
   double seconds = 0;                // time in this phase
   std::optional<Energy> joules;
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct ReportSteps {
   std::int64_t count = 0;
   std::optional<double> joules_median, joules_p95, seconds_median;
   std::int64_t marks_lost = 0;
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct ReportWork {
@@ -50,12 +52,14 @@ struct ReportWork {
   double count = 0;
   std::optional<double> joules_per_unit, units_per_joule, kwh_per_1000;
   std::optional<double> units_per_second, units_per_second_per_watt;
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct ReportKpi {
   std::string name;
   double last = 0;
   std::optional<double> joules_at_last;
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct ReportProcess {
@@ -64,6 +68,7 @@ struct ReportProcess {
   double cpu_s = 0;
   std::optional<Energy> joules;
   std::optional<double> share;
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct ReportCarbon {
@@ -73,6 +78,7 @@ struct ReportCarbon {
   std::string place, source;
   std::int64_t year = 0;
   std::string note;                  // "no place given: the world's average"
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct ReportCost {
@@ -97,6 +103,7 @@ struct ReportBaseline {
   std::optional<double> watts;
   std::optional<Energy> joules;
   std::string source;                // measured | learnt | estimated, and from what
+  std::string reason;                // why a figure above is unknown; "" where none is
 };
 
 struct Report {
@@ -117,6 +124,7 @@ struct Report {
   std::optional<ReportCost> cost;
   ReportSampling sampling;
   std::vector<std::string> flags;    // "vm-share", "ambiguous-wrap", "suspended"
+  std::string carbon_reason, cost_reason, baseline_reason;  // why carbon, cost, baseline are empty; "" where they are not
 };
 
 // Power over time by component, and what happened when: for pictures. Times in seconds since the start.
@@ -130,6 +138,7 @@ struct PowerTrack {
 struct ChartBand {
   std::string kind, name;            // kind: phase | step | mark
   double begin_s = 0, end_s = 0;
+  std::int64_t pid = 0;              // the process that marked it; 0 for the run as a whole
 };
 
 struct Chart {

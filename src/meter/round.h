@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "meter/gap.h"
 #include "sense/reading.h"
 
 namespace joulery {
@@ -21,6 +22,7 @@ class RoundConsumer {
   virtual void take(const Round& round) = 0;
   // `count` deadlines of `device` passed unread before `at`.
   virtual void missed(std::size_t device, MonoTime at, std::int64_t count) = 0;
+  virtual void suspended(const Suspension& suspension) = 0;
 };
 
 }  // namespace joulery

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +20,10 @@ class Machine {
   bool is_this_machine() const { return root_.empty(); }
   // "/sys/class/powercap" -> the path to open.
   std::string path(std::string_view absolute) const { return root_ + std::string(absolute); }
-  // A whole small file without trailing white space; an Error names the path.
+  // A whole small file (up to 1 MiB) without trailing white space; an Error names the path.
   Result<std::string> read(std::string_view absolute) const;
+  // The first `at_most` bytes, "" where the file cannot be read: for facts that are only told, never measured.
+  std::string read_or_empty(std::string_view absolute, std::size_t at_most = 1 << 20) const;
   // A file that holds one whole number.
   Result<std::int64_t> read_integer(std::string_view absolute) const;
   // Names in a folder, sorted; empty where it does not exist or cannot be read.

@@ -29,8 +29,8 @@ struct Finding {
   std::string device;  // "package-0", "" where the kind is absent
   bool found = false;
   bool readable = false;
-  std::string reason;  // why it cannot be read, exactly; "" where it can
-  std::string remedy;  // the command or step that mends it; "" where nothing is to be done
+  std::string reason;  // why it cannot be read, exactly, or what is wrong with it or why it is not used; else ""
+  std::string remedy;  // the command that mends it, one alternative a line; "" where nothing is to be done
 };
 
 // A meter that can be read, with what a recording must remember of it.

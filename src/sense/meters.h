@@ -16,7 +16,7 @@ struct MeterKind {
 // In order of preference: where two kinds measure the same component, the earlier one counts.
 std::span<const MeterKind> meter_kinds();
 
-// Everything that this machine has.
+// Everything that this machine has, less devices whose every component a fast device of an earlier kind already gives.
 Discovery discover(const Machine& machine);
 
 }  // namespace joulery

@@ -14,8 +14,14 @@ namespace joulery {
 enum class MissingReason : std::uint8_t { none, io_error, permission, rubbish, gone, not_supported, timed_out, device_lost };
 
 constexpr std::string_view describe(MissingReason reason) {
-  constexpr std::string_view texts[] = {"", "read failed", "no permission to read", "not a number", "disappeared",
-                                        "not supported by the device", "no answer in time", "device lost"};
+  constexpr std::string_view texts[] = {"",
+                                        "read failed",
+                                        "no permission to read",
+                                        "not a number",
+                                        "disappeared",
+                                        "not supported by the device",
+                                        "no answer in time",
+                                        "device lost"};
   return texts[static_cast<unsigned>(reason)];
 }
 
@@ -32,10 +38,15 @@ class Sink {
  public:
   explicit Sink(std::size_t channels) : readings_(channels) {}
 
-  void start() { next_ = 0; last_ = mono_now(); }
+  void start() {
+    next_ = 0;
+    last_ = mono_now();
+  }
   void value(std::int64_t raw) { put(raw, MissingReason::none); }
   void missing(MissingReason reason) { put(0, reason); }
-  void finish() { while (next_ < readings_.size()) put(0, MissingReason::gone); }
+  void finish() {
+    while (next_ < readings_.size()) put(0, MissingReason::gone);
+  }
   std::span<const Reading> readings() const { return readings_; }
 
  private:

@@ -1,0 +1,30 @@
+"""scripts/try_package.py COMMAND: an installed joulery, as a newcomer uses it. Exits with 1 and a line where it does not work."""
+
+import json
+import subprocess
+import sys
+
+import joulery
+
+MARKED = """
+import joulery
+assert joulery.active()
+for batch in joulery.steps(range(5), samples=8):
+    sum(range(20000))
+joulery.kpi("accuracy", 0.93)
+"""
+
+
+def main(command):
+    version = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    run = [command, "run", "--no-save", "--json", "--", sys.executable, "-c", MARKED]
+    done = subprocess.run(run, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"joulery run gave {done.returncode}: {done.stderr}")
+    report = json.loads(done.stdout or done.stderr)
+    if report["steps"]["count"] != 5 or report["steps"]["marks_lost"] != 0:
+        raise SystemExit(f"5 steps were marked, the report has {report['steps']}")
+    print(f"{version} works with Python {sys.version.split()[0]} ({joulery.__file__})")
+
+
+main(sys.argv[1])

@@ -1,0 +1,52 @@
+// What the commands' options have in common: how they are parsed, how errors are told, which way output is given.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/loaded_run.h"
+#include "core/result.h"
+#include "publish/style.h"
+
+namespace joulery {
+
+// Prints "joulery COMMAND: ..." as one line on stderr and returns `code`.
+int complain(std::string_view command, const Error& error, int code);
+
+// Parses `arguments`; empty where the command may go on, else the exit code (0 after --help, 2 after an error, told in
+// one line that names the nearest option).
+std::optional<int> parse(CLI::App& options, std::vector<std::string> arguments);
+
+// How a report is printed. At most one of the forms is asked for.
+struct FormChoice {
+  bool json = false, csv = false, markdown = false, html = false;
+  std::string color = "auto";
+};
+void add_forms(CLI::App& options, FormChoice& choice, bool files_too);
+// `descriptor`: 1 for stdout, 2 for stderr. Errors: usage.
+Result<TextStyle> style_for(const FormChoice& choice, int descriptor);
+
+// --place, --carbon-intensity, --pue, --tariff, --estimate.
+struct FactorWords {
+  std::string place, intensity, tariff, estimate;
+  std::optional<double> pue;
+};
+void add_factor_options(CLI::App& options, FactorWords& words);
+// What the words say, the user's joulery.toml below them. Errors: usage, with near names.
+Result<ReportChoices> choices_from(const FactorWords& words);
+
+// "auto", "all", "none".
+Result<Fill> parse_fill(std::string_view text);
+
+// A report in the form that was asked for.
+std::string told(const LoadedRun& run, const FormChoice& form, const TextStyle& style);
+
+// 1 ms to 1 h. Errors: usage.
+Result<Duration> parse_interval(const std::string& text);
+
+}  // namespace joulery

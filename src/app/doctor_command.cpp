@@ -1,0 +1,92 @@
+// `joulery doctor`: which meters this machine has, which can be read, and what mends the others.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/command.h"
+#include "app/command_line.h"
+#include "sense/cpu_identity_reader.h"
+#include "sense/meters.h"
+
+namespace joulery {
+namespace {
+
+bool tells_energy(const Channel& channel) { return channel.measurand == Measurand::energy || channel.measurand == Measurand::power; }
+
+// A meter that was found is read once: only what answers can measure.
+bool measures(Device& device) {
+  const auto channels = device.meter->channels();
+  Sink sink(channels.size());
+  sink.start();
+  device.meter->read(sink);
+  sink.finish();
+  for (std::size_t i = 0; i < channels.size(); ++i)
+    if (tells_energy(channels[i]) && sink.readings()[i].ok()) return true;
+  return false;
+}
+
+std::string as_json(const std::vector<Finding>& findings, bool any) {
+  nlohmann::ordered_json json{{"schema", "joulery.doctor/1"}, {"measures", any}, {"meters", nlohmann::ordered_json::array()}};
+  for (const Finding& f : findings)
+    json["meters"].push_back({{"kind", f.kind}, {"device", f.device}, {"found", f.found}, {"readable", f.readable}, {"reason", f.reason}, {"remedy", f.remedy}});
+  return json.dump(2) + "\n";
+}
+
+// Indents every line of `text`.
+std::string indented(const std::string& text, const char* by) {
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out += by + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+void print_finding(const Finding& f, const TextStyle& style) {
+  const auto [word, ink] = f.readable ? std::pair("measures", Ink::good) : f.found ? std::pair("blocked", Ink::bad) : std::pair("absent", Ink::dim);
+  const std::string name = f.device.empty() ? f.kind : f.kind + " " + f.device;
+  fmt::print("  {} {}\n", painted(fmt::format("{:<9}", word), ink, style), painted(name, f.found ? Ink::strong : Ink::dim, style));
+  if (!f.reason.empty()) fmt::print("{}", indented(f.reason, "            "));
+  if (!f.remedy.empty()) fmt::print("{}", indented(f.remedy, style.unicode ? "            → " : "            > "));
+}
+
+void print_text(const std::vector<Finding>& findings, bool any, const CpuIdentity& cpu, const TextStyle& style) {
+  fmt::print("{}\n", painted("What can be measured on this machine", Ink::strong, style));
+  if (!cpu.model_name.empty())
+    fmt::print("  {}, {} CPUs, {:.0f} GiB{}\n", cpu.model_name, cpu.threads, cpu.memory_gb,
+               cpu.virtual_machine ? fmt::format(", a virtual machine{}", cpu.hypervisor.empty() ? "" : " (" + cpu.hypervisor + ")") : "");
+  fmt::print("\n");
+  std::vector<Finding> sorted = findings;
+  const auto rank = [](const Finding& f) { return f.readable ? 0 : f.found ? 1 : 2; };
+  std::ranges::stable_sort(sorted, {}, rank);
+  for (const Finding& finding : sorted) print_finding(finding, style);
+  if (any) fmt::print("\n{}\n", painted("Energy can be measured here.", Ink::good, style));
+  else fmt::print("\n{}\n", painted("Nothing here measures energy: joulery run gives an estimate, and says so.", Ink::fair, style));
+}
+
+}  // namespace
+
+int doctor_command(std::vector<std::string> arguments) {
+  CLI::App app("Shows which meters this machine has, which can be read, and what mends the others. Exit code 0 where something "
+               "measures energy, 4 where only an estimate is possible.", "doctor");
+  bool json = false;
+  std::string sysroot;
+  FormChoice form;
+  app.add_flag("--json", json, "as JSON, schema joulery.doctor/1");
+  app.add_option("--sysroot", sysroot, "look at a tree with sys/ and proc/ in it")->type_name("DIR");
+  app.add_option("--color", form.color, "auto, always or never")->type_name("WHEN");
+  if (const auto code = parse(app, std::move(arguments))) return *code;
+  const auto style = style_for(form, STDOUT_FILENO);
+  if (!style) return complain("doctor", style.error(), exit_usage);
+  const Machine machine(sysroot);
+  Discovery discovery = discover(machine);
+  const bool any = std::ranges::count_if(discovery.devices, measures) > 0;
+  if (json) fmt::print("{}", as_json(discovery.findings, any));
+  else print_text(discovery.findings, any, read_cpu_identity(machine), *style);
+  return any ? 0 : exit_only_estimate;
+}
+
+}  // namespace joulery

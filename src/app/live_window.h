@@ -1,0 +1,36 @@
+// The last rounds of every device, kept while the sampler runs: what `joulery log` makes its lines of.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "meter/round.h"
+#include "record/memory_recording.h"
+
+namespace joulery {
+
+class LiveWindow final : public RoundConsumer {
+ public:
+  // Keeps `rounds` rounds of each device: enough to see whether a counter fell or only stumbled.
+  LiveWindow(std::vector<RecordedDevice> devices, std::size_t rounds);
+
+  void take(const Round& round) override;
+  void missed(std::size_t, MonoTime, std::int64_t) override {}
+  void suspended(const Suspension& suspension) override;
+
+  // What is kept now, as a recording of a run from `when.begin` to `when.end`.
+  MemoryRecording recording(Interval when) const;
+  // Until when every device has been read: the latest instant about which all is known.
+  MonoTime complete_until() const;
+
+ private:
+  using Readings = std::vector<Reading>;
+  std::vector<RecordedDevice> devices_;
+  std::size_t most_;
+  mutable std::mutex mutex_;
+  std::vector<std::deque<Readings>> rounds_;  // by device
+  std::deque<Suspension> suspensions_;
+};
+
+}  // namespace joulery

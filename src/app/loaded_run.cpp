@@ -1,0 +1,58 @@
+#include "app/loaded_run.h"
+
+#include "ledger/run_facts.h"
+
+namespace joulery {
+namespace {
+
+// The crossing of the clocks nearest to the run's start gives its wall time: later steps of the wall clock do not matter.
+WallTime wall_begin(const std::vector<ClockMap>& maps, MonoTime begin) {
+  const ClockMap* nearest = nullptr;
+  for (const ClockMap& map : maps)
+    if (!nearest || std::abs((map.mono - begin).base_units()) < std::abs((nearest->mono - begin).base_units())) nearest = &map;
+  return nearest ? nearest->to_wall(begin) : WallTime{};
+}
+
+}  // namespace
+
+Result<LoadedRun> LoadedRun::load(const std::string& path, const ReportChoices& choices) {
+  const auto recording = Recording::open(path);
+  if (!recording) return std::unexpected(recording.error());
+  auto run = load(**recording, choices);
+  if (!run) return fail(run.error().code, run.error().what, run.error().where.empty() ? path : run.error().where, run.error().hint);
+  return run;
+}
+
+Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoices& choices) {
+  LoadedRun run;
+  auto facts = facts_from(recording.metadata());
+  if (!facts) return std::unexpected(facts.error());
+  run.facts_ = std::move(*facts);
+  auto model = power_model_of(run.facts_.machine);
+  if (!model) return std::unexpected(model.error());
+  run.model_ = std::move(*model);
+  auto timeline = Timeline::from(recording, run.facts_.machine.threads);
+  if (!timeline) return std::unexpected(timeline.error());
+  run.timeline_ = std::make_unique<Timeline>(std::move(*timeline));
+  run.ledger_ = std::make_unique<Ledger>(*run.timeline_, run.model_, choices.fill.value_or(run.facts_.fill), run.facts_.missing);
+  const auto marks = recording.marks();
+  if (!marks) return std::unexpected(marks.error());
+  run.steps_ = collect_steps(*marks, run.timeline_->run);
+  auto processes = recording.processes();
+  if (!processes) return std::unexpected(processes.error());
+  run.processes_ = std::move(*processes);
+  const auto maps = recording.clock_maps();
+  if (!maps) return std::unexpected(maps.error());
+  run.begin_ = wall_begin(*maps, run.timeline_->run.begin);
+  run.report_ = make_report(run.record());
+  if (run.facts_.interval > Duration{}) run.report_.sampling.interval_s = to_seconds(run.facts_.interval);
+  FactorChoice factors = run.facts_.factors;
+  if (!choices.factors.place.empty()) factors.place = choices.factors.place;
+  if (choices.factors.intensity) factors.intensity = choices.factors.intensity;
+  if (choices.factors.pue) factors.pue = choices.factors.pue;
+  if (!choices.factors.tariff.empty()) factors.tariff = choices.factors.tariff;
+  if (const auto added = add_factors(factors, run.report_); !added) return std::unexpected(added.error());
+  return run;
+}
+
+}  // namespace joulery

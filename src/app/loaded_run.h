@@ -1,0 +1,56 @@
+// A recording made ready to be told: timeline, ledger, steps and factors of one run, held together.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "judge/make_chart.h"
+#include "judge/make_report.h"
+#include "record/recording.h"
+
+namespace joulery {
+
+// What the reader of a recording may ask for instead of what was asked for when it was made.
+struct ReportChoices {
+  std::optional<Fill> fill;
+  FactorChoice factors;       // what is set here wins
+};
+
+class LoadedRun {
+ public:
+  // Errors: those of Recording; an unknown place or a bad tariff.
+  static Result<LoadedRun> load(const Recording& recording, const ReportChoices& choices);
+  static Result<LoadedRun> load(const std::string& path, const ReportChoices& choices);
+
+  Report report() const { return report_; }
+  Chart chart(int slots, int bands) const { return make_chart(record(), slots, bands); }
+  WallTime begin() const { return begin_; }
+  Interval interval() const { return timeline_->run; }
+  Duration sampling_interval() const { return timeline_->interval; }
+  const Ledger& ledger() const { return *ledger_; }
+  // The idle power of a baseline that this run measured; empty where it measured none.
+  std::optional<IdlePower> measured_idle() const { return timeline_->baseline ? idle_power(record()) : std::nullopt; }
+
+ private:
+  LoadedRun() = default;
+  RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_}; }
+
+  RunFacts facts_;
+  std::unique_ptr<Timeline> timeline_;
+  std::unique_ptr<Ledger> ledger_;
+  Steps steps_;
+  std::vector<ProcessSample> processes_;
+  std::optional<PowerModel> model_;
+  WallTime begin_;
+  Report report_;
+};
+
+// The power model of a machine, with the user's calibration where there is one. Empty where the machine is not known at all.
+Result<std::optional<PowerModel>> power_model_of(const CpuIdentity& machine);
+
+// Fills carbon and cost from what the user chose. Errors: usage, with near names: call it once before anything runs, with
+// an empty report, to refuse an unknown place early.
+Result<void> add_factors(const FactorChoice& choice, Report& report);
+
+}  // namespace joulery

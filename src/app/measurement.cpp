@@ -1,0 +1,144 @@
+#include "app/measurement.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "app/recorder.h"
+#include "meter/sampler.h"
+#include "record/recording.h"
+#include "watch/mark_reader.h"
+#include "watch/process_tree.h"
+#include "watch/ring_directory.h"
+
+namespace joulery {
+namespace {
+
+constexpr Duration marks_period = milliseconds(100);   // a ring holds 32,768 marks
+constexpr Duration flush_period = milliseconds(1000);
+
+std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const Sampler& sampler) {
+  std::vector<RecordedDevice> all;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto channels = devices[i].meter->channels();
+    all.push_back({devices[i].kind, devices[i].name, sampler.interval_of(i), {channels.begin(), channels.end()}});
+  }
+  return all;
+}
+
+// Takes rounds until the writer exists, which needs the sampler's intervals.
+struct LateConsumer final : RoundConsumer {
+  RoundConsumer* target = nullptr;
+  void take(const Round& round) override { target->take(round); }
+  void missed(std::size_t device, MonoTime at, std::int64_t count) override { target->missed(device, at, count); }
+  void suspended(const Suspension& suspension) override { target->suspended(suspension); }
+};
+
+// The command while it runs: marks, processes and the file are looked after until it ends.
+class Attendance {
+ public:
+  Attendance(RecordingWriter& writer, MarkReader& marks, const Progress& progress) : writer_(writer), marks_(marks), progress_(progress) {}
+
+  Result<ChildEnd> attend(Child& child, MonoTime begin) {
+    ProcessTree tree(child.pid());
+    MonoTime next_flush = begin + flush_period;
+    for (MonoTime next = begin + marks_period;; next = std::max(next + marks_period, mono_now())) {
+      auto end = child.wait_until(next);
+      if (!end) return std::unexpected(end.error());
+      for (const Mark& mark : marks_.drain()) writer_.add(mark);
+      if (*end) return note_end(tree, **end);
+      if (mono_now() < next_flush) continue;
+      for (const ProcessSample& sample : tree.look()) writer_.add(sample);
+      note(writer_.flush());
+      if (progress_) progress_(mono_now() - begin);
+      next_flush = mono_now() + flush_period;
+    }
+  }
+
+  std::optional<Error> trouble() const { return trouble_; }
+  Duration unseen() const { return unseen_; }
+  // The last try counts: a disk that has room again loses nothing.
+  void note(Result<void> outcome) {
+    trouble_.reset();
+    if (!outcome) trouble_ = outcome.error();
+  }
+
+ private:
+  ChildEnd note_end(ProcessTree& tree, const ChildEnd& end) {
+    for (const ProcessSample& sample : tree.finish(end.own_cpu, end.tree_cpu, end.time)) writer_.add(sample);
+    unseen_ = tree.unseen();
+    for (const Mark& mark : marks_.finish()) writer_.add(mark);
+    return end;
+  }
+
+  RecordingWriter& writer_;
+  MarkReader& marks_;
+  const Progress& progress_;
+  std::optional<Error> trouble_;
+  Duration unseen_;
+};
+
+MeasurementEnd never_ran(Error error, int code, const std::string& recording) {
+  if (!recording.empty())
+    for (const char* suffix : {"", "-wal", "-shm"}) ::unlink((recording + suffix).c_str());
+  return {code, false, false, std::move(error)};
+}
+
+}  // namespace
+
+MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress) {
+  auto rings = RingDirectory::make();
+  if (!rings) return never_ran(rings.error(), exit_own_failure, "");
+  LateConsumer consumer;
+  Sampler sampler(devices, plan.interval, consumer);
+  auto writer = RecordingWriter::create(plan.recording, recorded(devices, sampler), to_metadata(plan.facts));
+  if (!writer) return never_ran(writer.error(), exit_own_failure, "");
+  Recorder recorder(**writer);
+  consumer.target = &recorder;
+  (*writer)->add(ClockMap::now());
+  sampler.start();
+  RunFacts facts = plan.facts;
+  if (plan.baseline > Duration{}) {
+    const MonoTime begin = mono_now();
+    if (const auto end = gate.next_request_to_end(begin + plan.baseline)) {
+      sampler.stop();
+      writer->reset();
+      MeasurementEnd stopped = never_ran({ErrorCode::usage, "interrupted before the command ran"}, 128 + end->number, plan.recording);
+      stopped.interrupted = true;
+      return stopped;
+    }
+    facts.baseline = Interval{begin, mono_now()};
+  }
+  MarkReader marks(rings->path());
+  const std::string ring = rings->environment();
+  const auto equals = ring.find('=');
+  const MonoTime begin = mono_now();
+  auto child = Child::start({plan.command, {{ring.substr(0, equals), ring.substr(equals + 1)}}}, gate);
+  if (!child) {
+    sampler.stop();
+    writer->reset();
+    return never_ran(child.error(), exit_code_of_start_failure(child.error()), plan.recording);
+  }
+  facts.run = Interval{begin, begin};
+  for (const auto& [name, json] : to_metadata(facts)) (*writer)->set(name, json);
+  Attendance attendance(**writer, marks, progress);
+  const auto end = attendance.attend(*child, begin);
+  sampler.stop();
+  (*writer)->add(ClockMap::now());
+  MeasurementEnd result{exit_own_failure, true, false, std::nullopt};
+  if (end) {
+    facts.run->end = end->time;
+    facts.run_ended = true;
+    facts.exit_code = result.exit_code = end->exit_code;
+  } else {
+    result.error = end.error();
+  }
+  facts.unseen_cpu = attendance.unseen();
+  facts.marks_lost = marks.lost();
+  for (const auto& [name, json] : to_metadata(facts)) (*writer)->set(name, json);
+  if (const auto closed = (*writer)->close(); !closed) result.error = closed.error();
+  return result;
+}
+
+}  // namespace joulery

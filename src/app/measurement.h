@@ -1,0 +1,40 @@
+// One measured run of a command: meters, marks and processes into a recording, from before it starts until after it ends.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "ledger/run_facts.h"
+#include "sense/meter.h"
+#include "watch/child.h"
+#include "watch/signal_gate.h"
+
+namespace joulery {
+
+struct MeasurementPlan {
+  std::vector<std::string> command;
+  std::string recording;                 // path of the file to make
+  Duration interval;                     // 1 ms to 1 h
+  Duration baseline;                     // quiet time before the command; 0: none
+  RunFacts facts;                        // what is known beforehand: command, machine, missing parts, factors, work
+};
+
+struct MeasurementEnd {
+  int exit_code = 0;                     // as a shell gives it, or exit_own_failure
+  bool started = false;                  // false: the command never ran, and no recording is left
+  bool interrupted = false;              // asked to end before the command started
+  std::optional<Error> error;            // why it never ran, or what could not be recorded
+};
+
+// Called about once a second while the command runs.
+using Progress = std::function<void(Duration elapsed)>;
+
+MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress);
+
+// What a machine lacks, from what was looked for: the parts that burn and that nothing measures, each with the reason.
+std::vector<MissingPart> missing_parts(const Discovery& discovery);
+
+}  // namespace joulery

@@ -1,0 +1,233 @@
+// `joulery run -- CMD`: runs a command as if nobody stood beside it, and tells what it used.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "app/command.h"
+#include "app/command_line.h"
+#include "app/idle_memory.h"
+#include "app/measurement.h"
+#include "app/user_folders.h"
+#include "app/version.h"
+#include "core/units.h"
+#include "publish/progress.h"
+#include "publish/repeats.h"
+#include "sense/cpu_identity_reader.h"
+#include "sense/meters.h"
+
+namespace joulery {
+namespace {
+
+struct RunOptions {
+  std::string output, interval = "100ms", baseline, unit = "unit", sysroot, summary;
+  std::optional<double> work;
+  bool no_save = false, quiet = false;
+  int repeats = 1, warmup = 0;
+  FormChoice form;
+  FactorWords factors;
+  std::vector<std::string> command;
+};
+
+void declare(CLI::App& app, RunOptions& o) {
+  app.add_option("-o,--output", o.output, "keep the recording in this file")->type_name("FILE");
+  app.add_flag("--no-save", o.no_save, "keep no recording");
+  app.add_option("--interval", o.interval, "time between readings, 1ms to 1h (100ms)")->type_name("TIME");
+  app.add_option("--baseline", o.baseline, "measure the idle machine for so long before CMD")->type_name("TIME");
+  app.add_option("--work", o.work, "how much useful work CMD does")->type_name("N")->check(CLI::PositiveNumber);
+  app.add_option("--unit", o.unit, "what that work is counted in: sample, token, request")->type_name("NAME");
+  app.add_option("-r,--repeat", o.repeats, "run CMD so often; the summary gives mean and spread")->type_name("N")->check(CLI::Range(1, 10000));
+  app.add_option("--warmup", o.warmup, "run CMD so often before, unmeasured")->type_name("N")->check(CLI::Range(0, 10000));
+  app.add_option("--summary", o.summary, "write the summary to this file instead of stderr")->type_name("FILE");
+  app.add_flag("--quiet", o.quiet, "print no summary");
+  app.add_option("--sysroot", o.sysroot, "read meters from a tree with sys/ and proc/ in it")->type_name("DIR");
+  add_forms(app, o.form, true);
+  add_factor_options(app, o.factors);
+}
+
+// Options end at "--", or at the first word that is neither an option nor an option's value.
+std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) {
+  CLI::App app("Runs a command and reports its energy, by component and phase.", "run");
+  app.usage("Usage: joulery run [options] -- CMD...");
+  app.footer("CMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
+  declare(app, o);
+  app.prefix_command();
+  const auto dashes = std::ranges::find(arguments, "--");
+  const std::vector<std::string> after(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  const bool separated = dashes != arguments.end();
+  if (const auto code = parse(app, {arguments.begin(), dashes})) return code;
+  const std::vector<std::string> rest = app.remaining();
+  if (separated && !rest.empty()) {
+    return complain("run", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"}, exit_usage);
+  }
+  o.command = separated ? after : rest;
+  if (o.command.empty()) return complain("run", {ErrorCode::usage, "no command to run", "", "joulery run [options] -- CMD"}, exit_usage);
+  return std::nullopt;
+}
+
+// "2026-03-01T141503-python3.joulery" in the user's data folder, with a number where that name is taken.
+Result<std::string> default_recording(const std::string& program) {
+  const std::filesystem::path folder = user_data_folder();
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return fail(ErrorCode::permission, "cannot make the folder for recordings: " + failed.message(), folder, "give a file with -o, or --no-save");
+  const std::string base = fmt::format("{:%Y-%m-%dT%H%M%S}-{}", fmt::localtime(std::time(nullptr)), std::filesystem::path(program).filename().string());
+  // The process id keeps runs apart that start in the same second.
+  for (int n = 0; n < 10000; ++n) {
+    const std::string path = folder / fmt::format("{}{}.joulery", base, n == 0 ? "" : fmt::format("-{}-{}", ::getpid(), n));
+    if (!std::filesystem::exists(path)) return path;
+  }
+  return fail(ErrorCode::io, "no free name for a recording", folder.string(), "give a file with -o");
+}
+
+// A file that nobody else knows, for --no-save.
+Result<std::string> passing_recording() {
+  std::error_code failed;
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  if (failed) return fail(ErrorCode::not_found, "no folder for temporary files", "", "set TMPDIR");
+  std::string folder_template = (folder / "joulery-XXXXXX").string();
+  if (!::mkdtemp(folder_template.data())) return std::unexpected(error_from_errno(errno, "cannot make a temporary folder", folder_template, "set TMPDIR"));
+  return folder_template + "/run.joulery";
+}
+
+std::string numbered(const std::string& path, int n, int of) {
+  if (of == 1) return path;
+  const std::filesystem::path whole(path);
+  return (whole.parent_path() / fmt::format("{}-{}{}", whole.stem().string(), n, whole.extension().string())).string();
+}
+
+// Everything that one call of `joulery run` does, over all its repeats.
+class Runner {
+ public:
+  Runner(RunOptions options, SignalGate gate) : o_(std::move(options)), gate_(std::move(gate)), machine_(o_.sysroot) {}
+
+  int run() {
+    if (const auto wrong = prepare()) return *wrong;
+    for (int i = 0; i < o_.warmup; ++i)
+      if (const auto code = warm_up()) return *code;
+    std::vector<Report> reports;
+    int code = 0;
+    for (int n = 1; n <= o_.repeats; ++n) {
+      const auto path = recording_path(n);
+      if (!path) return complain("run", path.error(), exit_own_failure);
+      const MeasurementEnd end = measure_one(*path);
+      if (!end.started) {
+        forget(*path);
+        return end.interrupted ? end.exit_code : complain("run", *end.error, end.exit_code);
+      }
+      if (code == 0) code = end.exit_code;
+      if (end.error) {
+        complain("run", *end.error, 0);
+        if (code == 0) code = exit_own_failure;
+      }
+      if (const auto told_code = finish_one(*path, reports)) code = code == 0 ? *told_code : code;
+      if (end.exit_code > 128 && o_.repeats > 1) break;  // Ctrl-C ends the series
+    }
+    if (o_.repeats > 1) print(o_.form.json ? repeats_json(reports) : repeats_text(reports, style_));
+    return code;
+  }
+
+ private:
+  std::optional<int> prepare() {
+    const auto refuse = [](const Error& error) { return complain("run", error, exit_usage); };
+    const auto interval = parse_interval(o_.interval);
+    if (!interval) return refuse(interval.error());
+    const auto baseline = o_.baseline.empty() ? Result<Duration>(Duration{}) : parse_duration(o_.baseline);
+    if (!baseline) return refuse(baseline.error());
+    const auto style = style_for(o_.form, STDERR_FILENO);
+    if (!style) return refuse(style.error());
+    const auto choices = choices_from(o_.factors);
+    if (!choices) return refuse(choices.error());
+    style_ = *style;
+    discovery_ = discover(machine_);
+    plan_.command = o_.command;
+    plan_.interval = *interval;
+    plan_.baseline = *baseline;
+    plan_.facts.version = version;
+    plan_.facts.command = o_.command;
+    plan_.facts.interval = *interval;
+    plan_.facts.machine = read_cpu_identity(machine_);
+    plan_.facts.missing = missing_parts(discovery_);
+    plan_.facts.factors = choices->factors;
+    plan_.facts.fill = choices->fill.value_or(Fill::automatic);
+    plan_.facts.idle = recall_idle(discovery_);
+    if (o_.work) plan_.facts.work = {{o_.unit, *o_.work}};
+    return std::nullopt;
+  }
+
+  std::optional<int> warm_up() {
+    auto child = Child::start({o_.command, {}}, gate_);
+    if (!child) return complain("run", child.error(), exit_code_of_start_failure(child.error()));
+    const auto end = child->wait();
+    if (!end) return complain("run", end.error(), exit_own_failure);
+    return end->signal != 0 ? std::optional(end->exit_code) : std::nullopt;
+  }
+
+  Result<std::string> recording_path(int n) const {
+    if (o_.no_save) return passing_recording();
+    if (!o_.output.empty()) return numbered(o_.output, n, o_.repeats);
+    return default_recording(o_.command.front());
+  }
+
+  MeasurementEnd measure_one(const std::string& path) {
+    plan_.recording = path;
+    const bool shown = ::isatty(STDERR_FILENO) == 1 && !o_.quiet;
+    Progress progress;
+    if (shown) progress = [this](Duration elapsed) { fmt::print(stderr, "{}{}", progress_clear, progress_line(elapsed, {}, {}, style_)); std::fflush(stderr); };
+    const MeasurementEnd end = measure(plan_, discovery_.devices, gate_, progress);
+    if (shown) fmt::print(stderr, "{}", progress_clear);
+    return end;
+  }
+
+  std::optional<int> finish_one(const std::string& path, std::vector<Report>& reports) {
+    const auto run = LoadedRun::load(path, {});
+    if (!run) return complain("run", run.error(), exit_own_failure);
+    reports.push_back(run->report());
+    remember_idle(discovery_, *run);
+    if (o_.repeats == 1 && !o_.quiet) print(told(*run, o_.form, style_));
+    const bool plain = !o_.form.json && !o_.form.csv && !o_.form.markdown && !o_.form.html;
+    if (!o_.no_save && !o_.quiet && plain && o_.repeats == 1) print(fmt::format("  Recording  {}\n", path));
+    if (o_.no_save) forget(path);
+    return std::nullopt;
+  }
+
+  void forget(const std::string& path) const {
+    if (!o_.no_save) return;
+    std::error_code ignored;
+    std::filesystem::remove_all(std::filesystem::path(path).parent_path(), ignored);
+  }
+
+  void print(const std::string& text) {
+    if (o_.quiet) return;
+    if (o_.summary.empty()) {
+      fmt::print(stderr, "{}", text);
+      return;
+    }
+    std::ofstream file(o_.summary, summary_begun_ ? std::ios::app : std::ios::trunc);
+    summary_begun_ = true;
+    if (!(file << text).flush()) complain("run", {ErrorCode::io, "cannot write the summary", o_.summary, "it is in the recording too: joulery report"}, 0);
+  }
+
+  RunOptions o_;
+  SignalGate gate_;
+  Machine machine_;
+  Discovery discovery_;
+  MeasurementPlan plan_;
+  TextStyle style_;
+  bool summary_begun_ = false;
+};
+
+}  // namespace
+
+int run_command(std::vector<std::string> arguments) {
+  RunOptions options;
+  if (const auto code = parse_run(std::move(arguments), options)) return *code;
+  auto gate = SignalGate::open();
+  if (!gate) return complain("run", gate.error(), exit_own_failure);
+  return Runner(std::move(options), std::move(*gate)).run();
+}
+
+}  // namespace joulery

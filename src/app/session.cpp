@@ -1,0 +1,89 @@
+#include "app/session.h"
+
+#include <unistd.h>
+
+#include "app/measurement.h"
+#include "judge/make_report.h"
+#include "ledger/run_facts.h"
+#include "meter/counter.h"
+#include "sense/cpu_identity_reader.h"
+#include "sense/meters.h"
+
+namespace joulery {
+namespace {
+
+std::vector<RecordedDevice> remembered(const std::vector<Device>& devices, Duration interval) {
+  std::vector<RecordedDevice> all;
+  for (const Device& device : devices) {
+    const auto channels = device.meter->channels();
+    all.push_back({device.kind, device.name, safe_interval(channels, interval), {channels.begin(), channels.end()}});
+  }
+  return all;
+}
+
+}  // namespace
+
+Session::Session(const Machine& machine, Discovery discovery, Duration interval, std::string name)
+    : owner_(getpid()),
+      name_(std::move(name)),
+      identity_(read_cpu_identity(machine)),
+      missing_(missing_parts(discovery)),
+      devices_(std::move(discovery.devices)),
+      recording_(remembered(devices_, interval)),
+      sampler_(devices_, interval, *this) {}
+
+// The sampler is the last member and goes first, so no round comes into a recording that is gone.
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::start(const Machine& machine, Duration interval, std::string name) {
+  if (interval < milliseconds(1) || interval > seconds(3600))
+    return fail(ErrorCode::usage, "the interval must lie between 1 ms and 1 h", "interval", "0.1 s suits most programs");
+  std::unique_ptr<Session> session(new Session(machine, discover(machine), interval, std::move(name)));
+  session->recording_.add(ClockMap::now());
+  session->sampler_.start();
+  session->begin_ = mono_now();
+  return session;
+}
+
+bool Session::belongs_here() const { return owner_ == getpid(); }
+
+Result<Report> Session::stop() {
+  const MonoTime end = mono_now();
+  sampler_.stop();
+  recording_.add(ClockMap::now());
+  return judge(end);
+}
+
+Result<Report> Session::judge(MonoTime end) {
+  RunFacts facts;
+  facts.command = {name_};
+  facts.exit_code = 0;
+  facts.run = Interval{begin_, end};
+  facts.run_ended = true;
+  facts.machine = identity_;
+  facts.missing = missing_;
+  recording_.set(to_metadata(facts));
+  const Result<Timeline> timeline = Timeline::from(recording_, identity_.threads);
+  if (!timeline) return std::unexpected(timeline.error());
+  const std::optional<PowerModel> model;
+  const Ledger ledger(*timeline, model, facts.fill, missing_);
+  const WallTime begin = recording_.clock_maps()->front().to_wall(begin_);
+  return make_report({*timeline, ledger, facts, Steps{}, {}, model, begin});
+}
+
+void Session::take(const Round& round) {
+  const std::scoped_lock lock(mutex_);
+  recording_.add(round);
+}
+
+void Session::missed(std::size_t device, MonoTime at, std::int64_t count) {
+  const std::scoped_lock lock(mutex_);
+  recording_.add(RecordedEvent{{at, at}, "missed", "device " + std::to_string(device), count});
+}
+
+void Session::suspended(const Suspension& suspension) {
+  const std::scoped_lock lock(mutex_);
+  recording_.add(RecordedEvent{{suspension.at, suspension.at}, "suspended", "", suspension.length.base_units()});
+}
+
+}  // namespace joulery

@@ -1,0 +1,20 @@
+#include "app/user_folders.h"
+
+#include <cstdlib>
+
+namespace joulery {
+namespace {
+
+std::string folder(const char* variable, const char* below_home) {
+  if (const char* set = std::getenv(variable); set && *set == '/') return std::string(set) + "/joulery";
+  const char* home = std::getenv("HOME");
+  return std::string(home && *home ? home : "/tmp") + below_home + "/joulery";
+}
+
+}  // namespace
+
+std::string user_data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
+std::string user_config_folder() { return folder("XDG_CONFIG_HOME", "/.config"); }
+std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
+
+}  // namespace joulery

@@ -1,0 +1,15 @@
+// Where files of the user live, by the XDG base directory specification.
+#pragma once
+
+#include <string>
+
+namespace joulery {
+
+// $XDG_DATA_HOME/joulery, else ~/.local/share/joulery: recordings.
+std::string user_data_folder();
+// $XDG_CONFIG_HOME/joulery, else ~/.config/joulery: joulery.toml, calibration.toml.
+std::string user_config_folder();
+// $XDG_STATE_HOME/joulery, else ~/.local/state/joulery: what was learnt of this machine.
+std::string user_state_folder();
+
+}  // namespace joulery

@@ -1,0 +1,36 @@
+#include "judge/label.h"
+
+#include <fmt/format.h>
+
+namespace joulery {
+namespace {
+
+struct Pattern {
+  std::string_view prefix;  // of the path; what follows it goes into the label
+  std::string_view label;
+};
+
+constexpr Pattern patterns[] = {
+    {"node/cpu/package-", "CPU package "}, {"node/dram/package-", "DRAM of package "}, {"node/gpu/", "GPU "}, {"node/board/", "board: "},
+};
+constexpr Pattern names[] = {
+    {"node", "whole node"}, {"node/cpu", "CPU"}, {"node/dram", "DRAM"}, {"node/gpu", "GPUs"}, {"node/rest", "rest of the node"},
+    {"node/platform", "platform"},
+};
+
+}  // namespace
+
+std::string label_of(const Component& component) {
+  const std::string& path = component.path();
+  for (const Pattern& name : names)
+    if (path == name.prefix) return std::string(name.label);
+  for (const Pattern& pattern : patterns) {
+    if (!path.starts_with(pattern.prefix)) continue;
+    std::string rest = path.substr(pattern.prefix.size());
+    if (const auto slash = rest.find('/'); slash != std::string::npos) rest = fmt::format("{}, {}", rest.substr(0, slash), rest.substr(slash + 1));
+    return fmt::format("{}{}", pattern.label, rest);
+  }
+  return path;
+}
+
+}  // namespace joulery

@@ -1,0 +1,36 @@
+// From a ledger to a report: the figures of one run, each with how it is known. Pure: no clock, no file.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "judge/report.h"
+#include "ledger/ledger.h"
+#include "ledger/process_shares.h"
+#include "ledger/run_facts.h"
+#include "ledger/steps.h"
+
+namespace joulery {
+
+// Everything about a run that a report is made of.
+struct RunRecord {
+  const Timeline& timeline;
+  const Ledger& ledger;
+  const RunFacts& facts;
+  const Steps& steps;
+  std::span<const ProcessSample> processes;
+  const std::optional<PowerModel>& model;   // for what the node would have used idle
+  WallTime begin;                           // of the run
+};
+
+// Peak power is the greatest mean over this long, or over one sampling interval where that is longer.
+inline constexpr Duration peak_window = milliseconds(100);
+
+// Carbon and cost are left empty: judge/make_factors.h fills them in.
+Report make_report(const RunRecord& run);
+
+// What the machine would have used in the run's time with nothing running: measured before the run, else learnt, else
+// estimated; empty where none of them is known.
+std::optional<IdlePower> idle_power(const RunRecord& run);
+
+}  // namespace joulery

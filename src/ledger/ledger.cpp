@@ -1,0 +1,205 @@
+#include "ledger/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ledger/estimate.h"
+
+namespace joulery {
+namespace {
+
+const Component node{"node"};
+
+Duration lost_time(const Track& track, Interval when) {
+  if (track.empty()) return when.length() + seconds(1);
+  Duration lost = when.length() - intersect(track.covered(), when).length();
+  for (const Gap& gap : track.gaps())
+    if (gap.energy_lost) lost += intersect(gap.when, intersect(track.covered(), when)).length();
+  return lost;
+}
+
+std::string first_gap_reason(const Track& track) { return track.gaps().empty() ? "no reading" : track.gaps().front().reason; }
+
+}  // namespace
+
+Ledger::Ledger(const Timeline& timeline, const std::optional<PowerModel>& model, Fill fill, std::vector<MissingPart> missing)
+    : run_(timeline.run) {
+  const auto chosen = chosen_sources(timeline);
+  add_measured(chosen);
+  const bool measured = std::ranges::any_of(rows_, [](const Row& row) { return row.track && !row.overlap; });
+  for (const EnergySource* source : chosen)
+    if (source->channel.component == node && source->channel.scope == Scope::component && !source->track.empty()) add_rest(*source);
+  if (model && timeline.cpu && (fill == Fill::all || (fill == Fill::automatic && !measured))) add_estimates(timeline, *model);
+  add_missing(std::move(missing));
+  std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.overlap; });
+}
+
+std::vector<const EnergySource*> Ledger::chosen_sources(const Timeline& timeline) const {
+  std::map<std::pair<std::string, Scope>, const EnergySource*> best;
+  std::vector<const EnergySource*> chosen;
+  for (const EnergySource& source : timeline.sources) {
+    const EnergySource*& slot = best[{source.channel.component.path(), source.channel.scope}];
+    if (!slot || lost_time(source.track, run_) < lost_time(slot->track, run_)) slot = &source;
+  }
+  for (const EnergySource& source : timeline.sources)
+    if (best[{source.channel.component.path(), source.channel.scope}] == &source) chosen.push_back(&source);
+  return chosen;
+}
+
+void Ledger::add_measured(const std::vector<const EnergySource*>& chosen) {
+  for (const EnergySource* source : chosen) {
+    const Component& component = source->channel.component;
+    if (component == node && source->channel.scope == Scope::component) continue;  // the whole: see add_rest
+    const bool inside = std::ranges::any_of(chosen, [&](const EnergySource* other) {
+      return other->channel.scope == Scope::component && other->channel.component != node && component.inside(other->channel.component);
+    });
+    Row row{component, source->meter, source->track.quality(), "", inside || source->channel.scope == Scope::platform, &source->track, {}};
+    if (source->track.empty()) row = {component, source->meter, Quality::missing, first_gap_reason(source->track), row.overlap, nullptr, {}};
+    rows_.push_back(std::move(row));
+  }
+}
+
+void Ledger::add_rest(const EnergySource& whole) {
+  Row rest{Component("node/rest"), whole.meter, Quality::derived, "the node as a whole less its parts", false, &whole.track, {}};
+  for (const Row& row : rows_)
+    if (!row.overlap && row.track) rest.minus.push_back(row.track);
+  const Span left = energy(rest, run_);
+  if (left.energy && left.energy->value < Energy{}) {
+    flags_.push_back("parts-exceed-whole");
+    rows_.push_back({node, whole.meter, whole.track.quality(), "reads less than its parts together", true, &whole.track, {}});
+    return;
+  }
+  rows_.push_back(std::move(rest));
+}
+
+void Ledger::add_estimates(const Timeline& timeline, const PowerModel& model) {
+  NodeEstimate estimate = estimate_node(*timeline.cpu, model);
+  const auto add = [&](const char* path, Track& track) {
+    estimates_.push_back(std::make_unique<Track>(std::move(track)));
+    rows_.push_back({Component(path), "model", Quality::estimated, model.source(), false, estimates_.back().get(), {}});
+  };
+  if (!has("node/cpu")) add("node/cpu", estimate.package);
+  if (!has("node/dram")) add("node/dram", estimate.memory);
+  if (!has("node/rest")) add("node/rest", estimate.rest);
+  for (const std::string& flag : model.flags()) flags_.push_back(flag);
+}
+
+// True where a counted row with energy is this component or lies inside it.
+bool Ledger::has(const std::string& path) const {
+  const Component component(path);
+  return std::ranges::any_of(rows_, [&](const Row& row) {
+    return row.track && !row.overlap && (row.component == component || row.component.inside(component));
+  });
+}
+
+void Ledger::add_missing(std::vector<MissingPart> missing) {
+  for (MissingPart& part : missing)
+    if (!has(part.component.path()) && std::ranges::none_of(rows_, [&](const Row& row) {
+          return row.track && !row.overlap && part.component.inside(row.component);
+        }))
+      rows_.push_back({std::move(part.component), "", Quality::missing, std::move(part.reason), false, nullptr, {}});
+}
+
+Span Ledger::energy(const Row& row, Interval when) const {
+  if (!row.track) return {};
+  Span span = row.track->energy(when);
+  if (!span.energy) return span;
+  span.quality = row.quality;
+  double below = to_joules(span.energy->value - span.energy->low), above = to_joules(span.energy->high - span.energy->value);
+  for (const Track* part : row.minus) {
+    const Span taken = part->energy(when);
+    span.partial = span.partial || taken.partial;
+    if (!taken.energy) continue;
+    span.energy->value -= taken.energy->value;
+    below = std::hypot(below, to_joules(taken.energy->high - taken.energy->value));
+    above = std::hypot(above, to_joules(taken.energy->value - taken.energy->low));
+  }
+  if (!row.minus.empty()) {
+    span.energy->low = std::min(span.energy->value, std::max(Energy{}, span.energy->value - joules(below)));
+    span.energy->high = span.energy->value + joules(above);
+  }
+  return span;
+}
+
+Energy Ledger::counted(Interval when) const {
+  Energy sum;
+  for (const Row& row : rows_) {
+    if (row.overlap || !row.track) continue;
+    sum += row.track->position(when.end) - row.track->position(when.begin);
+    for (const Track* part : row.minus) sum -= part->position(when.end) - part->position(when.begin);
+  }
+  return sum;
+}
+
+// Errors of one meter go the same way and add; errors of different meters are independent. A model's rows are
+// independent of each other by construction.
+Total Ledger::total(Interval when) const {
+  Total total;
+  std::map<std::string, std::pair<double, double>> by_meter;
+  Energy value;
+  bool any = false;
+  total.quality = Quality::measured;
+  for (const Row& row : rows_) {
+    if (row.overlap) continue;
+    const Span span = energy(row, when);
+    total.partial = total.partial || span.partial || !span.energy;
+    if (!span.energy) continue;
+    any = true;
+    total.quality = worst(total.quality, span.quality);
+    value += span.energy->value;
+    auto& [below, above] = by_meter[row.quality == Quality::estimated ? row.component.path() : row.meter];
+    below += to_joules(span.energy->value - span.energy->low);
+    above += to_joules(span.energy->high - span.energy->value);
+  }
+  if (!any) return {std::nullopt, Quality::missing, true};
+  double below = 0, above = 0;
+  for (const auto& [meter, error] : by_meter) {
+    below = std::hypot(below, error.first);
+    above = std::hypot(above, error.second);
+  }
+  total.energy = Estimate{value, std::max(std::min(value, Energy{}), value - joules(below)), value + joules(above)};
+  return total;
+}
+
+namespace {
+
+// Slides a window over `when` in steps of half its length.
+template <class EnergyOf>
+std::optional<Power> greatest_mean(Interval when, Duration window, EnergyOf&& energy_of) {
+  if (when.empty()) return std::nullopt;
+  window = std::min(window, when.length());
+  const Duration step = nanoseconds(std::max<std::int64_t>(1, window.base_units() / 2));
+  std::optional<Power> best;
+  Energy previous;
+  bool have_previous = false;
+  for (MonoTime at = when.begin; at + step <= when.end; at = at + step) {
+    const Energy half = energy_of(Interval{at, at + step});
+    if (have_previous) {
+      const Power mean = (previous + half) / (step + step);
+      if (!best || mean > *best) best = mean;
+    }
+    previous = half;
+    have_previous = true;
+  }
+  if (!best) best = energy_of(when) / when.length();
+  return best;
+}
+
+}  // namespace
+
+std::optional<Power> Ledger::peak(Interval when, Duration window) const {
+  if (std::ranges::none_of(rows_, [](const Row& row) { return row.track && !row.overlap; })) return std::nullopt;
+  return greatest_mean(when, window, [&](Interval i) { return counted(i); });
+}
+
+std::optional<Power> Ledger::peak(const Row& row, Interval when, Duration window) const {
+  if (!row.track || !energy(row, when).energy) return std::nullopt;
+  return greatest_mean(when, window, [&](Interval i) {
+    Energy sum = row.track->position(i.end) - row.track->position(i.begin);
+    for (const Track* part : row.minus) sum -= part->position(i.end) - part->position(i.begin);
+    return sum;
+  });
+}
+
+}  // namespace joulery

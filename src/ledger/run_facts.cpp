@@ -1,0 +1,133 @@
+#include "ledger/run_facts.h"
+
+#include <nlohmann/json.hpp>
+
+namespace joulery {
+
+using Json = nlohmann::json;
+
+namespace {
+
+// Names of Fill as they are stored and written on the command line.
+constexpr const char* fill_names[] = {"auto", "all", "none"};
+
+Json to_json(const CpuIdentity& cpu) {
+  Json json{{"model_name", cpu.model_name}, {"vendor", cpu.vendor},   {"family", cpu.family},        {"model", cpu.model},
+            {"stepping", cpu.stepping},     {"sockets", cpu.sockets}, {"cores", cpu.cores},          {"threads", cpu.threads},
+            {"memory_gb", cpu.memory_gb},   {"virtual_machine", cpu.virtual_machine},                {"hypervisor", cpu.hypervisor}};
+  if (cpu.memory_limit_gb) json["memory_limit_gb"] = *cpu.memory_limit_gb;
+  return json;
+}
+
+CpuIdentity identity_from(const Json& json) {
+  CpuIdentity cpu;
+  cpu.model_name = json.value("model_name", "");
+  cpu.vendor = json.value("vendor", "");
+  cpu.family = json.value("family", 0);
+  cpu.model = json.value("model", 0);
+  cpu.stepping = json.value("stepping", 0);
+  cpu.sockets = json.value("sockets", 1);
+  cpu.cores = json.value("cores", 1);
+  cpu.threads = json.value("threads", 1);
+  cpu.memory_gb = json.value("memory_gb", 0.0);
+  cpu.virtual_machine = json.value("virtual_machine", false);
+  cpu.hypervisor = json.value("hypervisor", "");
+  if (json.contains("memory_limit_gb")) cpu.memory_limit_gb = json["memory_limit_gb"].get<double>();
+  return cpu;
+}
+
+Json to_json(const FactorChoice& choice) {
+  Json json = Json::object();
+  if (!choice.place.empty()) json["place"] = choice.place;
+  if (choice.intensity) json["g_per_kwh"] = to_grams_per_kilowatt_hour(*choice.intensity);
+  if (choice.pue) json["pue"] = *choice.pue;
+  if (!choice.tariff.empty()) json["tariff"] = choice.tariff;
+  return json;
+}
+
+FactorChoice choice_from(const Json& json) {
+  FactorChoice choice;
+  choice.place = json.value("place", "");
+  if (json.contains("g_per_kwh")) choice.intensity = grams_per_kilowatt_hour(json["g_per_kwh"].get<double>());
+  if (json.contains("pue")) choice.pue = json["pue"].get<double>();
+  choice.tariff = json.value("tariff", "");
+  return choice;
+}
+
+// Reads one entry into the facts.
+using Reader = void (*)(const Json&, RunFacts&);
+struct Entry {
+  const char* name;
+  Reader read;
+};
+
+const Entry entries[] = {
+    {"version", [](const Json& j, RunFacts& f) { f.version = j.get<std::string>(); }},
+    {"command", [](const Json& j, RunFacts& f) { f.command = j.get<std::vector<std::string>>(); }},
+    {"exit_code", [](const Json& j, RunFacts& f) { f.exit_code = j.get<int>(); }},
+    {"interval_ns", [](const Json& j, RunFacts& f) { f.interval = nanoseconds(j.get<std::int64_t>()); }},
+    {"run_begin_ns", [](const Json& j, RunFacts& f) { if (!f.run) f.run.emplace(); f.run->begin.ns = j.get<std::int64_t>(); }},
+    {"run_end_ns", [](const Json& j, RunFacts& f) { if (!f.run) f.run.emplace(); f.run->end.ns = j.get<std::int64_t>(); f.run_ended = true; }},
+    {"baseline_begin_ns", [](const Json& j, RunFacts& f) { if (!f.baseline) f.baseline.emplace(); f.baseline->begin.ns = j.get<std::int64_t>(); }},
+    {"baseline_end_ns", [](const Json& j, RunFacts& f) { if (!f.baseline) f.baseline.emplace(); f.baseline->end.ns = j.get<std::int64_t>(); }},
+    {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
+    {"missing", [](const Json& j, RunFacts& f) {
+       for (const Json& part : j) f.missing.push_back({Component(part.at("component").get<std::string>()), part.at("reason").get<std::string>()});
+     }},
+    {"work", [](const Json& j, RunFacts& f) {
+       for (const Json& work : j) f.work.push_back({work.at("unit").get<std::string>(), work.at("count").get<double>()});
+     }},
+    {"marks_lost", [](const Json& j, RunFacts& f) { f.marks_lost = j.get<std::int64_t>(); }},
+    {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(j.get<std::int64_t>()); }},
+    {"idle", [](const Json& j, RunFacts& f) {
+       f.idle = IdlePower{watts(j.at("host_watts").get<double>()), watts(j.at("accelerator_watts").get<double>()), j.at("source").get<std::string>()};
+     }},
+    {"factors", [](const Json& j, RunFacts& f) { f.factors = choice_from(j); }},
+    {"fill", [](const Json& j, RunFacts& f) {
+       for (int i = 0; i < 3; ++i) if (j == fill_names[i]) f.fill = static_cast<Fill>(i);
+     }},
+};
+
+}  // namespace
+
+Metadata to_metadata(const RunFacts& facts) {
+  Metadata metadata;
+  // A command line may hold any bytes: those that are no UTF-8 become U+FFFD.
+  const auto put = [&](const char* name, const Json& json) { metadata[name] = json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  put("version", facts.version);
+  put("command", facts.command);
+  put("machine", to_json(facts.machine));
+  put("factors", to_json(facts.factors));
+  put("fill", fill_names[static_cast<int>(facts.fill)]);
+  if (facts.exit_code) put("exit_code", *facts.exit_code);
+  if (facts.interval > Duration{}) put("interval_ns", facts.interval.base_units());
+  if (facts.run) put("run_begin_ns", facts.run->begin.ns);
+  if (facts.run && facts.run_ended) put("run_end_ns", facts.run->end.ns);
+  if (facts.baseline) put("baseline_begin_ns", facts.baseline->begin.ns), put("baseline_end_ns", facts.baseline->end.ns);
+  if (facts.marks_lost) put("marks_lost", facts.marks_lost);
+  if (facts.unseen_cpu > Duration{}) put("unseen_cpu_ns", facts.unseen_cpu.base_units());
+  if (facts.idle)
+    put("idle", {{"host_watts", to_watts(facts.idle->host)}, {"accelerator_watts", to_watts(facts.idle->accelerators)}, {"source", facts.idle->source}});
+  Json missing = Json::array(), work = Json::array();
+  for (const MissingPart& part : facts.missing) missing.push_back({{"component", part.component.path()}, {"reason", part.reason}});
+  for (const WorkDone& done : facts.work) work.push_back({{"unit", done.unit}, {"count", done.count}});
+  put("missing", missing);
+  if (!work.empty()) put("work", work);
+  return metadata;
+}
+
+Result<RunFacts> facts_from(const Metadata& metadata) {
+  RunFacts facts;
+  for (const Entry& entry : entries) {
+    const auto found = metadata.find(entry.name);
+    if (found == metadata.end()) continue;
+    try {
+      entry.read(Json::parse(found->second), facts);
+    } catch (const Json::exception&) {
+      return fail(ErrorCode::format, "the recording's metadata is damaged", entry.name, "the rest can be read with: joulery sql FILE 'SELECT * FROM metadata'");
+    }
+  }
+  return facts;
+}
+
+}  // namespace joulery

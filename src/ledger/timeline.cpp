@@ -1,0 +1,97 @@
+#include "ledger/timeline.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "meter/counter.h"
+#include "meter/gauge.h"
+
+namespace joulery {
+namespace {
+
+std::optional<MonoTime> instant(const Metadata& metadata, const std::string& name) {
+  const auto found = metadata.find(name);
+  if (found == metadata.end()) return std::nullopt;
+  std::int64_t ns = 0;
+  const std::string& text = found->second;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), ns);
+  if (failed != std::errc{}) return std::nullopt;
+  return MonoTime{ns};
+}
+
+std::optional<Interval> interval_of(const Metadata& metadata, const std::string& name) {
+  const auto begin = instant(metadata, name + "_begin_ns"), end = instant(metadata, name + "_end_ns");
+  if (!begin || !end || *end <= *begin) return std::nullopt;
+  return Interval{*begin, *end};
+}
+
+// A channel was read somewhere within its round; the middle is the best single instant.
+std::vector<MonoTime> middles(const Series& series) {
+  std::vector<MonoTime> times(series.before.size());
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = {series.before[i].ns + (series.after[i].ns - series.before[i].ns) / 2};
+  return times;
+}
+
+bool tells_energy(const Channel& channel) {
+  return (channel.measurand == Measurand::energy && channel.behaviour == Behaviour::counter) ||
+         (channel.measurand == Measurand::power && channel.behaviour == Behaviour::gauge);
+}
+
+Track track_of(const Channel& channel, const std::vector<MonoTime>& times, Series::Column& column,
+               std::span<const Suspension> suspensions) {
+  if (channel.behaviour == Behaviour::counter) return unwrap_counter(channel, times, std::move(column.raw), column.reason, suspensions);
+  return integrate_gauge(channel, times, std::move(column.raw), column.reason);
+}
+
+// The busy time of all CPUs from the channel "busy" of node/cpu, a counter of seconds.
+std::optional<CpuActivity> activity_of(const RecordedDevice& device, const std::vector<MonoTime>& times, Series& series, int threads) {
+  const auto busy = std::ranges::find_if(device.channels, [](const Channel& c) {
+    return c.component.path() == "node/cpu" && c.measurand == Measurand::busy_time && c.name == "busy";
+  });
+  if (busy == device.channels.end() || times.empty() || threads < 1) return std::nullopt;
+  Series::Column& column = series.columns[static_cast<std::size_t>(busy - device.channels.begin())];
+  const Track track = unwrap_counter(*busy, times, std::move(column.raw), column.reason, {});
+  if (track.empty()) return std::nullopt;
+  CpuActivity activity{&times, {}, threads};
+  activity.busy_seconds.reserve(times.size());
+  // The channel's unit is a second per count, so a track's "joules" are seconds here.
+  for (const MonoTime t : times) activity.busy_seconds.push_back(to_joules(track.position(t)));
+  return activity;
+}
+
+}  // namespace
+
+Result<Timeline> Timeline::from(const Recording& recording, int threads) {
+  Timeline timeline;
+  const auto events = recording.events();
+  if (!events) return std::unexpected(events.error());
+  for (const RecordedEvent& event : *events) {
+    if (event.kind == "suspended") timeline.suspensions.push_back({event.when.begin, nanoseconds(event.count)});
+    if (event.kind == "missed") timeline.missed += event.count;
+  }
+  MonoTime last{};
+  for (std::size_t d = 0; d < recording.devices().size(); ++d) {
+    auto series = recording.series(d);
+    if (!series) return std::unexpected(series.error());
+    const RecordedDevice& device = recording.devices()[d];
+    timeline.times_.push_back(std::make_unique<const std::vector<MonoTime>>(middles(*series)));
+    const std::vector<MonoTime>& times = *timeline.times_.back();
+    if (!times.empty()) last = std::max(last, times.back());
+    timeline.rounds = std::max(timeline.rounds, static_cast<std::int64_t>(times.size()));
+    if (d == 0 || device.interval < timeline.interval) timeline.interval = device.interval;
+    if (const auto activity = activity_of(device, times, *series, threads)) timeline.cpu = activity;
+    for (std::size_t c = 0; c < device.channels.size(); ++c)
+      if (tells_energy(device.channels[c]))
+        timeline.sources.push_back({device.kind, device.name, device.channels[c],
+                                    track_of(device.channels[c], times, series->columns[c], timeline.suspensions)});
+  }
+  const auto run_begin = instant(recording.metadata(), "run_begin_ns"), run_end = instant(recording.metadata(), "run_end_ns");
+  timeline.run_ended = run_end.has_value();
+  timeline.run.begin = run_begin.value_or(timeline.times_.empty() || timeline.times_.front()->empty() ? MonoTime{} : timeline.times_.front()->front());
+  timeline.run.end = std::max(timeline.run.begin, run_end.value_or(last));
+  timeline.baseline = interval_of(recording.metadata(), "baseline");
+  return timeline;
+}
+
+}  // namespace joulery

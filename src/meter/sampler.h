@@ -1,0 +1,58 @@
+// Reads meters at their intervals: all fast devices in one thread, each slow device in a thread of its own, so that a
+// slow meter never delays a fast one. Deadlines are absolute on the monotonic clock; one that passes unread is counted
+// as missed and never made up for.
+//
+// Invariant: start() returns after every device was read once, stop() after every device was read a last time, so an
+// interval between the two lies inside every series.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "meter/round.h"
+#include "sense/meter.h"
+
+namespace joulery {
+
+class Sampler {
+ public:
+  // Reads `devices` every `interval` (1 ms to 1 h), or more often where a counter would wrap unseen.
+  // `devices` and `consumer` outlive the sampler.
+  Sampler(std::vector<Device>& devices, Duration interval, RoundConsumer& consumer);
+  ~Sampler();
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  // Threads block all signals: they are the caller's business.
+  void start();
+  void stop();
+  // The interval at which a device is really read.
+  Duration interval_of(std::size_t device) const { return intervals_[device]; }
+
+ private:
+  struct Group {
+    std::vector<std::size_t> devices;
+    Duration interval;
+  };
+  std::vector<Group> groups() const;
+  void run(const Group& group, MonoTime first);
+  void read(std::size_t device, MonoTime deadline);
+  bool wait_until(MonoTime deadline);            // false: stop was asked for
+  void watch_suspension(MonoTime now);
+
+  std::vector<Device>& devices_;
+  RoundConsumer& consumer_;
+  std::vector<Duration> intervals_;
+  std::vector<Sink> sinks_;
+  std::vector<std::jthread> threads_;
+  std::mutex mutex_;
+  std::condition_variable stopping_;
+  bool stop_ = false;
+  bool running_ = false;
+  Duration suspended_;                           // boot minus monotonic time when last looked; first thread only
+};
+
+}  // namespace joulery

@@ -1,0 +1,68 @@
+// The energy of one channel as a function of time: cumulative counts at the instants of its readings.
+//
+// energy(a, b) is position(b) - position(a), where position(t) is the cumulative energy at t, linear between readings
+// and rounded to a microjoule. So the energies of adjacent intervals add up to the energy of their union exactly,
+// wherever the borders fall: conservation over time needs no correction.
+//
+// Invariant: counts never fall, and do not grow across a gap whose energy is lost.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quality.h"
+#include "core/time.h"
+#include "meter/gap.h"
+#include "sense/channel.h"
+
+namespace joulery {
+
+// The energy of one channel over one interval.
+struct Span {
+  std::optional<Estimate> energy;  // empty where nothing of the interval is known
+  Quality quality = Quality::missing;
+  bool partial = false;            // some of the interval is lost or was not covered by readings
+};
+
+class Track {
+ public:
+  // `times`: one per count, increasing, owned by the caller and outliving the track. `unit`: joules per count.
+  // `roughness`: variance in J² per second that sampling a varying power adds; 0 for counters.
+  Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
+        std::vector<Gap> gaps, double roughness = 0);
+  // An estimate with its own 90 % band: cumulative microjoules of the value and of either bound, side by side.
+  Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> value, std::vector<std::int64_t> low,
+        std::vector<std::int64_t> high, std::vector<Gap> gaps);
+
+  bool empty() const { return counts_.empty(); }
+  Interval covered() const;                      // from the first good reading to the last
+  const std::vector<Gap>& gaps() const { return gaps_; }
+  Quality quality() const { return quality_; }
+
+  // Cumulative energy at `t`, clamped to the covered time.
+  Energy position(MonoTime t) const;
+  Span energy(Interval when) const;
+  // The greatest mean power over any window of at least `window` between readings; empty where nothing is known.
+  std::optional<Power> peak(Interval when, Duration window) const;
+  // True where `when` touches time without known energy: a lost gap, or outside the covered time by more than `slack`.
+  bool incomplete(Interval when, Duration slack) const;
+
+ private:
+  std::size_t index_after(MonoTime t) const;     // first reading later than t
+  double edge_error(MonoTime t) const;           // joules, 90 %: where the border falls within a reading's interval
+  Energy to_energy(double counts) const;
+  Energy position_in(const std::vector<std::int64_t>& counts, MonoTime t) const;
+
+  const std::vector<MonoTime>* times_;
+  std::vector<std::int64_t> counts_;
+  std::vector<std::int64_t> low_, high_;         // of an estimate; empty for a sensor
+  double unit_;
+  Accuracy accuracy_;
+  Quality quality_;
+  std::vector<Gap> gaps_;
+  double roughness_;
+};
+
+}  // namespace joulery

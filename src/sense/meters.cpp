@@ -1,0 +1,86 @@
+#include "sense/meters.h"
+
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "sense/cpu.h"
+#include "sense/hwmon.h"
+#include "sense/nvml.h"
+#include "sense/perf.h"
+#include "sense/powercap.h"
+
+namespace joulery {
+namespace {
+
+constexpr MeterKind kinds[] = {
+    {"rapl.powercap", probe_powercap}, {"rapl.perf", probe_perf}, {"hwmon", probe_hwmon}, {"nvml", probe_nvml}, {"cpu", probe_cpu},
+    {"memory", probe_memory},
+};
+
+bool burns(const Channel& channel) { return channel.measurand == Measurand::energy || channel.measurand == Measurand::power; }
+
+// Components that fast devices really gave a value for when asked once, and the kind that did.
+class Measured {
+ public:
+  void take(Device& device) {
+    if (device.slow) return;
+    const std::span<const Channel> channels = device.meter->channels();
+    Sink sink(channels.size());
+    sink.start();
+    device.meter->read(sink);
+    sink.finish();
+    for (std::size_t i = 0; i < channels.size(); ++i)
+      if (burns(channels[i]) && sink.readings()[i].ok()) kinds_.emplace(channels[i].component, device.kind);
+  }
+
+  // The kind that measures all that this device could; "" where the device tells anything new.
+  std::string covering(const Device& device) const {
+    std::string kind;
+    for (const Channel& channel : device.meter->channels()) {
+      const auto known = kinds_.find(channel.component);
+      if (!burns(channel) || known == kinds_.end()) return {};
+      kind = known->second;
+    }
+    return kind;
+  }
+
+ private:
+  std::map<Component, std::string> kinds_;
+};
+
+// A second way to the same counters costs time at each round and tells nothing: it is left out, and its findings say so.
+void leave_out_covered(Discovery& found, const Measured& measured) {
+  std::erase_if(found.devices, [&](const Device& device) {
+    const std::string by = measured.covering(device);
+    if (by.empty()) return false;
+    for (Finding& finding : found.findings)
+      if (finding.kind == device.kind && finding.readable) finding.reason = "not used: " + by + " measures the same";
+    return true;
+  });
+}
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T>& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+std::span<const MeterKind> meter_kinds() { return kinds; }
+
+Discovery discover(const Machine& machine) {
+  Discovery all;
+  Measured measured;
+  for (const MeterKind& kind : kinds) {
+    Discovery found = kind.probe(machine);
+    leave_out_covered(found, measured);
+    for (Device& device : found.devices) measured.take(device);
+    append(all.devices, found.devices);
+    append(all.findings, found.findings);
+  }
+  return all;
+}
+
+}  // namespace joulery

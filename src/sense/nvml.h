@@ -1,0 +1,13 @@
+// NVIDIA GPUs: energy counter and power, utilisation, memory, clock and throttle reasons. Each GPU is a device of its own,
+// so that one that is lost or hangs costs nothing but itself.
+#pragma once
+
+#include "sense/meter.h"
+
+namespace joulery {
+
+// On this machine; a recorded tree has GPUs only where it shows a loaded driver (proc/driver/nvidia/version).
+// A GPU without an energy counter (before Volta) has its power alone; one with neither is a finding and no device.
+Discovery probe_nvml(const Machine& machine);
+
+}  // namespace joulery

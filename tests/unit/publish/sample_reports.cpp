@@ -1,0 +1,292 @@
+#include "tests/unit/publish/sample_reports.h"
+
+#include <cmath>
+#include <limits>
+
+namespace joulery::samples {
+namespace {
+
+Estimate estimate(std::int64_t value_uj, std::int64_t low_uj, std::int64_t high_uj) {
+  return {microjoules(value_uj), microjoules(low_uj), microjoules(high_uj)};
+}
+
+ReportComponent component(std::string path, std::string label, Estimate joules, double share, double mean, double peak, Quality quality,
+                          std::string meter, std::string reason = {}) {
+  ReportComponent c;
+  c.path = std::move(path);
+  c.label = std::move(label);
+  c.joules = joules;
+  c.share = share;
+  c.mean_watts = mean;
+  c.peak_watts = peak;
+  c.quality = quality;
+  c.meter = std::move(meter);
+  c.reason = std::move(reason);
+  return c;
+}
+
+ReportProcess process(std::int64_t pid, std::string name, double cpu_s, std::int64_t joules_whole, double share) {
+  ReportProcess p;
+  p.pid = pid;
+  p.name = std::move(name);
+  p.cpu_s = cpu_s;
+  p.joules = microjoules(joules_whole * 1'000'000);
+  p.share = share;
+  return p;
+}
+
+ReportPhase phase(std::string name, double begin, double end, double seconds, std::optional<Energy> joules) {
+  ReportPhase p;
+  p.name = std::move(name);
+  p.begin_s = begin;
+  p.end_s = end;
+  p.seconds = seconds;
+  p.joules = joules;
+  return p;
+}
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+// 15000.123456 + 6250.000001 + 1250.500000 + 2499.376543 = 25000.000000 J.
+Report gpu_run() {
+  Report r;
+  r.command = {"python", "train.py", "--epochs", "3"};
+  r.exit_code = 0;
+  r.begin = "2026-03-01T12:00:00Z";
+  r.duration_s = 125;
+  r.mean_watts = 200;
+  r.peak_watts = 355;
+  r.energy = {estimate(25'000'000'000, 24'100'000'000, 25'900'000'000), Quality::estimated, false, {}};
+  r.components = {
+      component("node/gpu-0", "GPU 0", estimate(15'000'123'456, 14'700'000'000, 15'300'000'000), 0.60000493824, 120.000987648, 240,
+                Quality::measured, "nvml"),
+      component("node/cpu/package-0", "CPU package 0", estimate(6'250'000'001, 6'187'500'000, 6'312'500'000), 0.25000000004, 50.000000008, 95,
+                Quality::measured, "rapl.powercap"),
+      component("node/dram", "DRAM", estimate(1'250'500'000, 1'200'000'000, 1'300'000'000), 0.05002, 10.004, 14, Quality::measured, "rapl.powercap"),
+      component("node/rest", "Rest of the node", estimate(2'499'376'543, 1'650'000'000, 3'350'000'000), 0.09997506172, 19.995012344, 21,
+                Quality::estimated, "model", "no meter sees the whole node"),
+      component("node/cpu/package-0/core", "CPU package 0 cores", estimate(4'000'000'000, 3'960'000'000, 4'040'000'000), 0, 32, 70,
+                Quality::measured, "rapl.powercap"),
+  };
+  r.components[4].overlap = true;
+  r.components[4].share.reset();
+  r.phases = {phase("start-up", 0, 5, 5, microjoules(500'000'000)), phase("steps", 5, 120, 100, microjoules(23'000'000'000)),
+              phase("between steps", 6, 119, 15, microjoules(1'250'000'000)), phase("tear-down", 120, 125, 5, microjoules(250'000'000))};
+  r.steps = {1200, 19.1, 21.4, 0.0831, 0, {}};
+  r.work = {{"sample", 76800, 25000.0 / 76800, 3.072, 25000.0 / 76800 * 1000 / 3.6e6, 614.4, 3.072, {}}};
+  r.kpis = {{"accuracy", 0.93, 24000, {}}};
+  r.processes = {process(4242, "python", 230.5, 20000, 0.8), process(4243, "python: loader 0", 60.25, 3000, 0.12),
+                 process(4244, "python: loader 1", 20, 1000, 0.04), process(4245, "nvidia-smi", 4, 250, 0.01),
+                 process(4246, "sh", 3, 250, 0.01),   process(4247, "git", 2, 300, 0.012),
+                 process(4248, "uname", 1, 200, 0.008)};
+  r.baseline = ReportBaseline{40, microjoules(5'000'000'000), "measured for 5 s before the run", {}};
+  r.carbon = ReportCarbon{25000.0 / 3.6e6 * 480, 24100.0 / 3.6e6 * 480, 25900.0 / 3.6e6 * 480, 480, 1.0, "world", "Ember", 2023,
+                          "no place given", {}};
+  r.cost = ReportCost{25000.0 / 3.6e6 * 0.3, "EUR", "0.30 EUR/kWh from --tariff"};
+  r.sampling = {0.1, 1250, 0, {}};
+  return r;
+}
+
+Report vm_estimate() {
+  Report r;
+  r.command = {"make", "-j2"};
+  r.exit_code = 0;
+  r.begin = "2026-03-01T12:00:00Z";
+  r.duration_s = 60;
+  r.mean_watts = 10;
+  r.peak_watts = 18;
+  r.energy = {estimate(600'000'000, 420'000'000, 780'000'000), Quality::estimated, false, {}};
+  const std::string reason = "no power meter in this virtual machine; utilisation and the curve of Intel Ice Lake servers";
+  r.components = {component("node/cpu", "CPU (this VM's share)", estimate(450'000'000, 315'000'000, 585'000'000), 0.75, 7.5, 14,
+                            Quality::estimated, "model", reason),
+                  component("node/dram", "DRAM (this VM's share)", estimate(150'000'000, 105'000'000, 195'000'000), 0.25, 2.5, 2.5,
+                            Quality::estimated, "model", reason)};
+  r.steps = {};
+  r.baseline = ReportBaseline{5, microjoules(300'000'000), "estimated from the model's idle power", {}};
+  r.carbon = ReportCarbon{600.0 / 3.6e6 * 56 * 1.1, 420.0 / 3.6e6 * 56 * 1.1, 780.0 / 3.6e6 * 56 * 1.1, 56, 1.1, "FR", "Ember", 2023, "", {}};
+  r.cost_reason = "no tariff was given; use --tariff";
+  r.sampling = {0.1, 600, 0, {}};
+  r.flags = {"vm-share", "estimate-only"};
+  return r;
+}
+
+Report partial() {
+  Report r;
+  r.command = {"./solve"};
+  r.begin = "2026-03-01T12:00:00Z";
+  r.duration_s = 20;
+  r.mean_watts = 50;
+  r.peak_watts = 80;
+  r.energy = {estimate(1'000'000'000, 990'000'000, 1'010'000'000), Quality::measured, true,
+              {"node/dram: this processor has no DRAM domain", "node/cpu/package-1: energy_uj may be read by root alone"}};
+  r.components = {component("node/cpu/package-0", "CPU package 0", estimate(1'000'000'000, 990'000'000, 1'010'000'000), 1.0, 50, 80,
+                            Quality::measured, "rapl.powercap")};
+  ReportComponent package;
+  package.path = "node/cpu/package-1";
+  package.label = "CPU package 1";
+  package.meter = "rapl.powercap";
+  package.reason = "energy_uj may be read by root alone: sudo chmod a+r /sys/class/powercap/intel-rapl:1/energy_uj";
+  ReportComponent dram;
+  dram.path = "node/dram";
+  dram.label = "DRAM";
+  dram.reason = "this processor has no DRAM domain";
+  r.components.push_back(package);
+  r.components.push_back(dram);
+  r.phases = {phase("start-up", 0, 4, 4, microjoules(200'000'000)), phase("steps", 4, 20, 16, std::nullopt)};
+  r.phases[1].reason = "a gap covers its end";
+  r.steps = {40, std::nullopt, std::nullopt, 0.4, 12, "a gap covers some steps"};
+  r.work = {{"token", 4000, std::nullopt, std::nullopt, std::nullopt, 200, std::nullopt, "a gap covers some steps"}};
+  r.kpis = {{"loss", 1.25, std::nullopt, {}}};
+  ReportProcess p;
+  p.pid = 77;
+  p.name = "solve";
+  p.cpu_s = 19;
+  p.reason = "/proc/77/schedstat could not be read";
+  r.processes = {p};
+  r.baseline_reason = "not yet learnt on this machine; use --baseline 5s";
+  r.carbon_reason = "switched off";
+  r.sampling = {0.1, 180, 20,
+                {{8, 9, "rapl.powercap package-0: read failed (EIO)", false},
+                 {11, 11.5, "rapl.powercap package-0: read failed (EIO)", false},
+                 {18, 20, "rapl.powercap package-0: the counter was reset", true}}};
+  r.flags = {"reset", "truncated"};
+  return r;
+}
+
+Report zero_length() {
+  Report r;
+  r.command = {"true"};
+  r.exit_code = 0;
+  r.begin = "2026-03-01T12:00:00Z";
+  r.energy.partial = true;
+  r.energy.missing = {"node/cpu/package-0: fewer than two readings"};
+  ReportComponent c;
+  c.path = "node/cpu/package-0";
+  c.label = "CPU package 0";
+  c.meter = "rapl.powercap";
+  c.reason = "fewer than two readings";
+  r.components = {c};
+  r.sampling.interval_s = 0.1;
+  r.sampling.rounds = 1;
+  return r;
+}
+
+Report failed() {
+  Report r = vm_estimate();
+  r.command = {"sh", "-c", "kill -9 $$"};
+  r.exit_code = 137;
+  r.flags = {"vm-share"};
+  return r;
+}
+
+Report weird_names() {
+  Report r = vm_estimate();
+  r.command = {"sh", "-c", "echo 'a \"b\"' <in >out && printf '\n\t\x1b[31m'", "na\xc3\xafve", "\xe6\x97\xa5\xe6\x9c\xac", "bad\xff\xfe", "",
+               "</script><script>alert(1)</script>", "|pipe|`tick`"};
+  r.components[0].label = "CPU <0> & \"friends\"";
+  r.components[1].label = "=HYPERLINK(\"x\"), b";
+  ReportProcess p = process(1, "evil\x1b[2J\xe2\x80\xaename\n| a <b> & c", 1.5, 600, 1.0);
+  r.processes = {p};
+  r.kpis = {{"nan \"kpi\"", nan, std::nullopt, {}}};
+  r.work = {{"r\xc3\xb6w", 0, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {}}};
+  r.flags = {"odd flag\nwith a newline"};
+  return r;
+}
+
+std::vector<Report> three_runs() {
+  std::vector<Report> runs;
+  for (const int joules_whole : {90, 100, 110}) {
+    Report r;
+    const std::int64_t uj = joules_whole * 1'000'000LL;
+    r.command = {"./bench"};
+    r.exit_code = 0;
+    r.begin = "2026-03-01T12:00:00Z";
+    r.duration_s = joules_whole / 10.0;
+    r.mean_watts = 10;
+    r.peak_watts = 12;
+    r.energy = {estimate(uj, uj - 1'000'000, uj + 1'000'000), Quality::measured, false, {}};
+    r.components = {component("node/cpu/package-0", "CPU package 0", estimate(uj - 10'000'000, uj - 11'000'000, uj - 9'000'000),
+                              1 - 10.0 / joules_whole, (joules_whole - 10) / r.duration_s, 11, Quality::measured, "rapl.powercap"),
+                    component("node/dram", "DRAM", estimate(10'000'000, 9'900'000, 10'100'000), 10.0 / joules_whole, 10 / r.duration_s, 1.5,
+                              Quality::measured, "rapl.powercap")};
+    r.sampling = {0.1, joules_whole, 0, {}};
+    runs.push_back(r);
+  }
+  return runs;
+}
+
+Chart gpu_chart() {
+  Chart chart;
+  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::measured, false, {}}, cpu{"node/cpu/package-0", "CPU package 0", Quality::measured, false, {}};
+  PowerTrack dram{"node/dram", "DRAM", Quality::measured, false, {}}, rest{"node/rest", "Rest of the node", Quality::estimated, false, {}};
+  PowerTrack core{"node/cpu/package-0/core", "CPU package 0 cores", Quality::measured, true, {}};
+  for (int s = 0; s <= 125; ++s) chart.time.push_back(s);
+  for (int s = 0; s < 125; ++s) {
+    const bool busy = s >= 5 && s < 120, reading = busy && (s - 5) % 8 == 7;
+    gpu.watts.push_back(!busy ? 25 : reading ? 60 : 130 + 12 * std::sin(s * 0.7));
+    cpu.watts.push_back(!busy ? 60 : reading ? 75 : 48 + 4 * std::cos(s * 1.3));
+    dram.watts.push_back(!busy ? 7 : 10 + std::sin(s * 0.5));
+    rest.watts.push_back(busy ? 20 : 18);
+    core.watts.push_back(cpu.watts.back() * 0.64);
+  }
+  chart.tracks = {gpu, cpu, dram, rest, core};
+  chart.bands = {{"phase", "start-up", 0, 5}, {"phase", "steps", 5, 120}, {"phase", "tear-down", 120, 125}};
+  for (int i = 0; i < 14; ++i) chart.bands.push_back({"step", "step " + std::to_string(i + 1), 5 + i * 8.0, 12 + i * 8.0});
+  chart.bands.push_back({"mark", "epoch 1", 60, 60});
+  return chart;
+}
+
+Chart vm_chart() {
+  Chart chart;
+  PowerTrack cpu{"node/cpu", "CPU (this VM's share)", Quality::estimated, false, {}};
+  PowerTrack dram{"node/dram", "DRAM (this VM's share)", Quality::estimated, false, {}};
+  for (int i = 0; i <= 60; ++i) chart.time.push_back(i);
+  for (int i = 0; i < 60; ++i) {
+    cpu.watts.push_back(i < 3 || i > 55 ? 3 : 8 + 3 * std::sin(i * 0.4));
+    dram.watts.push_back(2.5);
+  }
+  chart.tracks = {cpu, dram};
+  return chart;
+}
+
+Chart partial_chart() {
+  Chart chart;
+  PowerTrack package{"node/cpu/package-0", "CPU package 0", Quality::measured, false, {}};
+  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::integrated, false, {}};
+  PowerTrack dram{"node/dram", "DRAM", Quality::missing, false, {}};
+  for (int i = 0; i <= 80; ++i) chart.time.push_back(i * 0.25);
+  for (int i = 0; i < 80; ++i) {
+    const double t = i * 0.25;
+    const bool gap = (t >= 8 && t < 9) || (t >= 11 && t < 11.5) || t >= 18;
+    package.watts.push_back(gap ? nan : 50 + 20 * std::sin(t));
+    gpu.watts.push_back(t >= 14 && t < 15 ? nan : t >= 18 ? nan : 30 + 10 * std::cos(t * 2));
+    dram.watts.push_back(nan);
+  }
+  chart.tracks = {package, gpu, dram};
+  chart.bands = {{"phase", "start-up", 0, 4}, {"phase", "steps", 4, 20}};
+  for (int i = 0; i < 40; ++i) chart.bands.push_back({"step", "step", 4 + i * 0.4, 4.35 + i * 0.4});
+  return chart;
+}
+
+Chart many_steps_chart() {
+  Chart chart;
+  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::measured, false, {}}, cpu{"node/cpu/package-0", "CPU package 0", Quality::derived, false, {}};
+  for (int i = 0; i <= 5000; ++i) chart.time.push_back(i * 0.2);
+  for (int i = 0; i < 5000; ++i) {
+    gpu.watts.push_back(200 + 60 * std::sin(i * 0.01) + (i % 7) * 4);
+    cpu.watts.push_back(70 + 10 * std::cos(i * 0.02));
+  }
+  chart.tracks = {gpu, cpu};
+  chart.bands = {{"phase", "start-up", 0, 20}, {"phase", "steps", 20, 990}, {"phase", "tear-down", 990, 1000}};
+  for (int i = 0; i < 10'000; ++i) chart.bands.push_back({"step", "step", 20 + i * 0.097, 20 + i * 0.097 + 0.09});
+  return chart;
+}
+
+std::vector<std::pair<std::string, Report>> all() {
+  return {{"gpu_run", gpu_run()},         {"vm_estimate", vm_estimate()}, {"partial", partial()},
+          {"zero_length", zero_length()}, {"failed", failed()},           {"weird_names", weird_names()}};
+}
+
+}  // namespace joulery::samples
