@@ -49,7 +49,7 @@ class Attendance {
       for (const Mark& mark : marks_.drain()) writer_.add(mark);
       if (*end) return note_end(tree, **end);
       if (mono_now() < next_flush) continue;
-      for (const ProcessSample& sample : tree.look()) writer_.add(sample);
+      for (const ProcessSample& sample : tree.scan(mono_now())) writer_.add(sample);
       note(writer_.flush());
       if (progress_) progress_(mono_now() - begin);
       next_flush = mono_now() + flush_period;
@@ -66,8 +66,9 @@ class Attendance {
 
  private:
   ChildEnd note_end(ProcessTree& tree, const ChildEnd& end) {
-    for (const ProcessSample& sample : tree.finish(end.own_cpu, end.tree_cpu, end.time)) writer_.add(sample);
-    unseen_ = tree.unseen();
+    const ProcessTree::End last = tree.end(end.time, end.own_cpu, end.tree_cpu);
+    for (const ProcessSample& sample : last.samples) writer_.add(sample);
+    unseen_ = last.unseen;
     for (const Mark& mark : marks_.finish()) writer_.add(mark);
     return end;
   }
