@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import os
 import sys
 
 from . import _joulery
@@ -108,12 +109,13 @@ class measure(contextlib.ContextDecorator):
         if not 0.001 <= interval <= 3600:
             raise ValueError("interval must lie between 0.001 and 3600 seconds")
         self._name, self._interval, self._force = name, interval, force
-        self._handle = self._measurement = None
+        self._handle = self._measurement = self._process = None
 
     def __enter__(self):
         if self._measurement is not None:
             raise RuntimeError("this measurement has begun already: make a new joulery.measure() for each")
         self._measurement = Measurement(self._name or "measure")
+        self._process = os.getpid()
         if _joulery.active() and not self._force:
             self._mark("begin")
         else:
@@ -123,7 +125,9 @@ class measure(contextlib.ContextDecorator):
     def __exit__(self, *error):
         measurement, handle = self._measurement, self._handle
         self._measurement = self._handle = None
-        if handle is None:
+        if os.getpid() != self._process:
+            measurement._reason = "this process was forked off in the midst of the measurement, which goes on in its parent"
+        elif handle is None:
             self._mark("end", measurement)
         else:
             measurement._report = json.loads(_joulery.end_session(handle))
