@@ -28,6 +28,20 @@ def typical_hosts(systems):
     return table
 
 
+def tdp_guess(systems):
+    """(1, low, high): by which factor a TDP guessed from the cores of a chip is off, each processor guessed by the others."""
+    first = np.array([int(np.flatnonzero(systems.cpu == c)[0]) for c in sorted(set(systems.cpu))])
+    one_each = systems.where(first)
+    off = []
+    for i in range(len(one_each)):
+        others = typical_hosts(one_each.where(np.arange(len(one_each)) != i))
+        here = one_each.where(np.arange(len(one_each)) == i)
+        guess = blinded(here, others, False, True).known[0, F.TDP]
+        off.append(np.log(here.known[0, F.TDP] / guess))
+    low, high = np.exp(np.quantile(off, [LOW, HIGH]))
+    return 1.0, round(float(min(low, 1)), 3), round(float(max(high, 1)), 3)
+
+
 def blinded(systems, typical, tdp, family):
     """The same systems as seen by one who knows not the TDP, or not the family, or neither."""
     known, names = systems.known.copy(), systems.family.copy()

@@ -21,7 +21,7 @@ SOURCE = """\
 # family,NAME,results,processors,offset of idle,offset of full,curve offsets at levels 0..100
 # host,NAME,TDP per chip,chips,cores per chip,threads per core,GB per core,TDP per core (medians; "" of all since 2011)
 # band,MODE,low at levels 0..100,high at levels 0..100
-# package,LEVEL,watts per TDP,low,high    memory,,W per GB,low,high    names,KIND,features in order
+# package,LEVEL,watts per TDP,low,high    memory,,W per GB,low,high    tdp_guess,,factor,low,high    names,KIND,features in order
 """
 
 
@@ -29,7 +29,7 @@ def _number(x):
     return np.format_float_positional(round(float(x), 6), trim="-")
 
 
-def write(path, m, package, memory, full, ends):
+def write(path, m, package, memory, tdp_guess, full, ends):
     out = io.StringIO()
     out.write(SOURCE.format(full=full, ends=ends))
     line = csv.writer(out, lineterminator="\n").writerow
@@ -58,6 +58,7 @@ def write(path, m, package, memory, full, ends):
     for level, row in package:
         line(["package", level, *map(_number, row)])
     line(["memory", "", *map(_number, memory)])
+    line(["tdp_guess", "", *map(_number, tdp_guess)])
     with open(path, "w", encoding="utf-8") as f:
         f.write(out.getvalue())
 

@@ -65,6 +65,14 @@ std::vector<PictureBand> bands_of(const Chart& chart, std::string_view kind) {
   return bands;
 }
 
+// Without the phases that lie inside an earlier one: the parts of "between steps" are what the steps leave free.
+std::vector<PictureBand> outermost(const std::vector<PictureBand>& bands) {
+  std::vector<PictureBand> out;
+  for (const PictureBand& band : bands)
+    if (out.empty() || band.end_s > out.back().end_s) out.push_back(band);
+  return out;
+}
+
 // Neighbours drawn together where there are too many to tell apart.
 std::vector<PictureBand> merged(const std::vector<PictureBand>& bands, std::size_t most, std::string_view noun) {
   if (bands.size() <= most) return bands;
@@ -115,8 +123,9 @@ Picture picture_of(const Chart& chart, const Report& report, std::size_t most_sl
   p.phases = bands_of(chart, "phase");
   if (p.phases.empty())
     for (const ReportPhase& phase : report.phases) p.phases.push_back({phase.name, phase.begin_s, phase.end_s, 1});
+  p.phases = outermost(p.phases);
   const std::vector<PictureBand> steps = bands_of(chart, "step");
-  p.steps_in_all = static_cast<std::int64_t>(steps.size());
+  p.steps_in_all = std::max(report.steps.count, static_cast<std::int64_t>(steps.size()));  // the chart may have joined some
   p.steps = merged(steps, most_steps, "steps");
   p.phases = merged(p.phases, most_steps, "phases");
   p.marks = merged(bands_of(chart, "mark"), most_steps, "marks");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -17,32 +18,39 @@ namespace joulery {
 namespace {
 
 struct FlagWords {
-  std::string_view flag, sentence;
+  std::string_view flag;
+  bool warning;
+  std::string_view sentence;
 };
 
-// A flag may carry a detail after a colon: "suspended: 12 s". Unknown flags are shown as they are.
+// A flag may carry a detail after a colon: "suspended: 12 s". Unknown flags are warnings, shown as they are.
 constexpr FlagWords flag_words[] = {
-    {"vm-share", "This is a virtual machine: its figures are an estimate of its own share of the host."},
-    {"container", "This is a container: the figures are those of the whole host, not of the container alone."},
-    {"ambiguous-wrap", "A counter may have wrapped more than once between two readings; the least that fits is counted."},
-    {"suspended", "The machine was suspended during the run; that time is not in the duration and its energy is not counted."},
-    {"reset", "A counter was reset during the run; what it counted in that interval is unknown."},
-    {"throttled", "Hardware was throttled during the run, so that it ran slower than it can."},
-    {"shared-gpu", "A GPU was shared with other work: its whole board is counted."},
-    {"world-average", "No place was given: carbon uses the world's average. Name yours with --place."},
-    {"truncated", "The recording ends before the command did: the figures cover what was kept."},
-    {"clock-stepped", "The wall clock was set during the run; durations are not affected."},
-    {"estimate-only", "No meter could be read: every figure is an estimate. 'joulery doctor' says how to enable meters."},
+    {"vm-share", true, "This is a virtual machine: its estimates are its own share of the host."},
+    {"ambiguous-wrap", true, "A counter may have wrapped more than once between two readings; the least that fits is counted."},
+    {"suspended", true, "The machine was suspended during the run; that time is not in the duration and its energy is not counted."},
+    {"not-ended", true, "The recording ends before the command did: the figures cover what was kept."},
+    {"parts-exceed-whole", true, "Meters of parts show more energy than the meter of the whole that holds them; the parts are counted."},
+    {"cpu-assumed", true, "The estimate does not know this processor: it uses the average of all families."},
+    {"tdp-assumed", false, "The estimate assumes this processor's thermal design power from its family."},
+    {"family-by-numbers", false, "The estimate tells the processor's family by its numbers, not by its name."},
+    {"size-assumed", false, "The estimate assumes how big the machine is that this processor stands in."},
+    {"memory-share", false, "A limit on memory holds here: the estimate counts that share of the machine's memory."},
+    {"calibrated", false, "The estimate is calibrated with what a wall meter showed."},
 };
 
-std::string sentence_of(const std::string& flag) {
+const FlagWords* words_of(const std::string& flag) {
+  const std::string_view name = std::string_view(flag).substr(0, flag.find(':'));
+  const auto at = std::ranges::find(flag_words, name, &FlagWords::flag);
+  return at == std::end(flag_words) ? nullptr : at;
+}
+
+Note flag_note(const std::string& flag) {
+  const FlagWords* words = words_of(flag);
+  if (!words) return {true, printable(flag)};
   const std::size_t colon = flag.find(':');
-  const std::string_view name = std::string_view(flag).substr(0, colon);
-  for (const FlagWords& words : flag_words)
-    if (words.flag == name)
-      return colon == std::string::npos ? std::string(words.sentence)
-                                        : fmt::format("{} ({})", words.sentence, printable(flag.substr(flag.find_first_not_of(": ", colon))));
-  return printable(flag);
+  if (colon == std::string::npos) return {words->warning, std::string(words->sentence)};
+  const std::size_t detail = flag.find_first_not_of(": ", colon);
+  return {words->warning, fmt::format("{} ({})", words->sentence, printable(detail == std::string::npos ? "" : flag.substr(detail)))};
 }
 
 // The signals that end programs, by number (POSIX and Linux on x86 and ARM).
@@ -113,8 +121,9 @@ std::vector<Note> notes(const Report& report) {
     out.push_back({true, fmt::format("{} of {} missed.", grouped(s.missed), counted(s.rounds + s.missed, "round"))});
   if (report.steps.marks_lost > 0)
     out.push_back({true, fmt::format("{} lost: the figures of steps and work cover those that arrived.", counted(report.steps.marks_lost, "mark"))});
-  for (const std::string& flag : report.flags) out.push_back({true, sentence_of(flag)});
+  for (const std::string& flag : report.flags) out.push_back(flag_note(flag));
   add_reason_notes(report, out);
+  std::ranges::stable_partition(out, [](const Note& note) { return note.warning; });
   return out;
 }
 

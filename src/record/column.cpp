@@ -99,10 +99,13 @@ std::uint64_t folded(std::int64_t value, std::int64_t base) {
   return zigzag(static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(base)));
 }
 
-// Bits that the column would take if each value cost the length of its folded distance from the base.
+// Bits that the column would take if each value cost the length of its distance from the base.
 std::uint64_t cost(std::span<const std::int64_t> values, std::int64_t base) {
   std::uint64_t bits = 0;
-  for (const std::int64_t value : values) bits += static_cast<std::uint64_t>(std::bit_width(folded(value, base)));
+  for (const std::int64_t value : values) {
+    const std::uint64_t distance = folded(value, base);
+    bits += static_cast<std::uint64_t>(std::bit_width((distance >> 1) + (distance & 1)));
+  }
   return bits;
 }
 

@@ -127,14 +127,14 @@ Result<Database> Database::open_for_writing(const std::string& path) { return op
 
 // A recording whose writer was killed has its newest data in the write-ahead log. Reading it needs an index file
 // (-shm) that SQLite makes beside it; where that folder cannot be written, the index is held in memory instead
-// (exclusive mode without locks: nobody can write there), and where there is no log the file is taken as it is.
+// (exclusive mode, and no locks: nobody can write there), and where there is no log the file is taken as it is.
 Result<Database> Database::open_for_reading(const std::string& path) {
   struct Way {
     std::string_view parameters, pragma;
   };
   const bool has_log = access((path + "-wal").c_str(), F_OK) == 0;
   const Way usual{"mode=ro", ""};
-  const Way no_writing = has_log ? Way{"mode=ro&nolock=1", "PRAGMA locking_mode=EXCLUSIVE"} : Way{"mode=ro&immutable=1", ""};
+  const Way no_writing = has_log ? Way{"mode=ro&vfs=unix-none", "PRAGMA locking_mode=EXCLUSIVE"} : Way{"mode=ro&immutable=1", ""};
   Result<Database> database = fail(ErrorCode::internal, "");
   for (const Way& way : {usual, no_writing}) {
     database = open(uri(path, way.parameters), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);

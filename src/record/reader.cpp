@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "record/names.h"
 #include "record/open_recording.h"
@@ -91,9 +92,13 @@ Result<Series> Reader::series(std::size_t device) const {
   const std::lock_guard lock(mutex_);
   const auto chunks = at_path(read_chunks(database_, device), path_);
   if (!chunks) return std::unexpected(chunks.error());
-  auto unpacked = unpack_series(*chunks, devices_[device].channels.size());
-  note_losses(device, *chunks, unpacked.readable);
-  return std::move(unpacked.series);
+  try {
+    auto unpacked = unpack_series(*chunks, devices_[device].channels.size());
+    note_losses(device, *chunks, unpacked.readable);
+    return std::move(unpacked.series);
+  } catch (const std::bad_alloc&) {  // a file may claim as many rounds as it likes
+    return fail(ErrorCode::io, "not enough memory for the samples", path_ + ", " + devices_[device].kind + " " + devices_[device].name);
+  }
 }
 
 Result<std::vector<Mark>> Reader::marks() const {
@@ -170,19 +175,36 @@ Result<std::vector<ClockMap>> Reader::clock_maps() const {
   return at_path(read_clock_maps(database_), path_);
 }
 
+std::uint32_t big_endian(const unsigned char* from, int bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < bytes; ++i) value = value << 8 | from[i];
+  return value;
+}
+
+// Whether the file is shorter than its header says (https://www.sqlite.org/fileformat2.html, 1.3: page size at 16, pages
+// at 28, which hold if the counters at 24 and 92 agree). SQLite itself would forgive a last page that lacks its end.
+bool cut_short(const unsigned char (&header)[100], std::int64_t size) {
+  const std::uint32_t page = big_endian(header + 16, 2) == 1 ? 65536 : big_endian(header + 16, 2);
+  return big_endian(header + 24, 4) == big_endian(header + 92, 4) && size < std::int64_t{page} * big_endian(header + 28, 4);
+}
+
 // What the first bytes say, so that a text file or a folder gets a plain answer.
-Result<void> check_magic(const std::string& path) {
+Result<void> check_header(const std::string& path) {
   constexpr char magic[16] = "SQLite format 3";
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::unexpected(error_from_errno(errno, "cannot open the recording", path));
-  char bytes[16];
-  const ssize_t got = ::read(file, bytes, sizeof bytes);
+  unsigned char header[100];
+  const ssize_t got = ::read(file, header, sizeof header);
   const int number = errno;
+  const off_t size = ::lseek(file, 0, SEEK_END);
   ::close(file);
   if (got < 0) return std::unexpected(error_from_errno(number, "cannot read the recording", path));
   if (got == 0) return fail(ErrorCode::format, "the file is empty, not a recording", path);
-  if (got < 16 || std::memcmp(bytes, magic, sizeof magic) != 0) return fail(ErrorCode::format, "not a joulery recording", path);
-  return {};
+  if (got < 16 || std::memcmp(header, magic, sizeof magic) != 0) return fail(ErrorCode::format, "not a joulery recording", path);
+  // Beside a log the file may lack its end for a while: a killed writer's last pages are in the log.
+  const bool has_log = ::access((path + "-wal").c_str(), F_OK) == 0;
+  if (got == 100 && (has_log || !cut_short(header, size))) return {};
+  return fail(ErrorCode::format, "the recording is cut short", path, "copy it again from where it was made");
 }
 
 Error plain(const Error& error, const std::string& path) {
@@ -193,7 +215,7 @@ Error plain(const Error& error, const std::string& path) {
 }  // namespace
 
 Result<Database> open_recording_database(const std::string& path) {
-  if (auto done = check_magic(path); !done) return std::unexpected(done.error());
+  if (auto done = check_header(path); !done) return std::unexpected(done.error());
   auto database = Database::open_for_reading(path);
   if (!database) return std::unexpected(plain(database.error(), path));
   const auto id = database->integer("PRAGMA application_id");

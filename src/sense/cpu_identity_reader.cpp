@@ -26,8 +26,9 @@ Topology read_topology(const Machine& machine) {
   const std::string cpus = "/sys/devices/system/cpu";
   for (const std::string& name : machine.list(cpus)) {
     if (!name.starts_with("cpu") || !parse_whole<int>(name.substr(3))) continue;
-    const auto socket = machine.read_integer(cpus + "/" + name + "/topology/physical_package_id");
-    const auto core = machine.read_integer(cpus + "/" + name + "/topology/core_id");
+    const std::string described = path_below(path_below(cpus, name), "topology");
+    const auto socket = machine.read_integer(path_below(described, "physical_package_id"));
+    const auto core = machine.read_integer(path_below(described, "core_id"));
     if (!socket || !core) continue;
     ++topology.threads;
     sockets.insert(*socket);

@@ -169,7 +169,7 @@ std::vector<HwmonChip> read_hwmon_chips(const Machine& machine) {
   std::map<std::string, std::size_t> seen;
   const std::string all = "/sys/class/hwmon";
   for (const std::string& entry : machine.list(all)) {
-    const std::string folder = all + "/" + entry;
+    const std::string folder = path_below(all, entry);
     std::string driver = machine.read_or_empty(folder + "/name");
     if (driver.empty()) driver = entry;
     const std::size_t index = seen[driver]++;

@@ -47,6 +47,12 @@ int read_file(const std::string& where, std::size_t at_most, std::string& text) 
 
 }  // namespace
 
+std::string path_below(std::string_view folder, std::string_view name) {
+  std::string path(folder);
+  path += '/';
+  return path += name;
+}
+
 Machine::Machine(std::string root) : root_(without_trailing_slashes(std::move(root))) {}
 
 Result<std::string> Machine::read(std::string_view absolute) const {

@@ -12,6 +12,9 @@
 
 namespace joulery {
 
+// "/sys/class/hwmon", "hwmon0" -> "/sys/class/hwmon/hwmon0".
+std::string path_below(std::string_view folder, std::string_view name);
+
 class Machine {
  public:
   // `root` is a folder: "" for this machine, or a tree that holds sys/ and proc/.

@@ -237,7 +237,7 @@ void probe_gpu(unsigned index, Discovery& discovery) {
 bool has_gpu(const Machine& machine) {
   const std::string devices = "/sys/bus/pci/devices";
   for (const std::string& device : machine.list(devices)) {
-    const std::string folder = devices + "/" + device;
+    const std::string folder = path_below(devices, device);
     if (machine.read_or_empty(folder + "/vendor") == "0x10de" && machine.read_or_empty(folder + "/class").starts_with("0x03")) return true;
   }
   return machine.exists("/proc/driver/nvidia/version");

@@ -27,7 +27,7 @@ void add_zones(const Machine& machine, const std::string& folder, std::string_vi
                std::vector<PowercapZone>& zones) {
   for (const std::string& id : machine.list(folder)) {
     if (parent_id(id) != above || id.size() == above.size() || find(zones, id) >= 0) continue;
-    const std::string here = folder + "/" + id;
+    const std::string here = path_below(folder, id);
     zones.push_back({id, here, machine.read_or_empty(here + "/name"), parent, mirror});
     const int index = static_cast<int>(zones.size()) - 1;
     add_zones(machine, here, id, index, mirror, zones);                                       // nested

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "publish/html_text.h"
 #include "publish/numbers.h"
+#include "publish/utf8.h"
 #include "tests/unit/publish/golden.h"
 #include "tests/unit/publish/sample_reports.h"
 
@@ -118,6 +120,21 @@ TEST(Json, BytesThatAreNoUtf8BecomeVisible) {
   EXPECT_EQ(json_quoted("\xe6\x97"), "\"\\\\xe6\\\\x97\"");            // cut off
   EXPECT_EQ(json_quoted("\xf0\x9f\x94\x8b"), "\"\xf0\x9f\x94\x8b\"");
   EXPECT_EQ(json_quoted("a\"b\\\n\x01\x1b"), "\"a\\\"b\\\\\\n\\u0001\\u001b\"");
+}
+
+// Any bytes at all become one line of valid text, in JSON, in HTML and on a terminal.
+TEST(Json, RandomBytesAreHarmlessEverywhere) {
+  std::mt19937 random(23);
+  for (int round = 0; round < 3000; ++round) {
+    std::string bytes;
+    for (unsigned i = random() % 24; i > 0; --i) bytes += static_cast<char>(random() % 4 ? random() % 256 : 0x20 + random() % 64);
+    EXPECT_NO_THROW((void)nlohmann::json::parse(json_quoted(bytes)));
+    EXPECT_EQ(html_text(bytes).find_first_of("<>\"'\n"), std::string::npos);
+    const std::string line = printable(bytes);
+    EXPECT_EQ(line, printable(line));  // nothing is left to escape
+    EXPECT_EQ(line, valid_utf8(line));
+    for (const char c : printable(bytes, false)) EXPECT_TRUE(c >= 0x20 && c < 0x7f);
+  }
 }
 
 }  // namespace

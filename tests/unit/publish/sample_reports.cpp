@@ -108,7 +108,7 @@ Report vm_estimate() {
   r.carbon = ReportCarbon{600.0 / 3.6e6 * 56 * 1.1, 420.0 / 3.6e6 * 56 * 1.1, 780.0 / 3.6e6 * 56 * 1.1, 56, 1.1, "FR", "Ember", 2023, "", {}};
   r.cost_reason = "no tariff was given; use --tariff";
   r.sampling = {0.1, 600, 0, {}};
-  r.flags = {"vm-share", "estimate-only"};
+  r.flags = {"vm-share", "tdp-assumed", "cpu-assumed"};
   return r;
 }
 
@@ -151,7 +151,7 @@ Report partial() {
                 {{8, 9, "rapl.powercap package-0: read failed (EIO)", false},
                  {11, 11.5, "rapl.powercap package-0: read failed (EIO)", false},
                  {18, 20, "rapl.powercap package-0: the counter was reset", true}}};
-  r.flags = {"reset", "truncated"};
+  r.flags = {"ambiguous-wrap", "not-ended"};
   return r;
 }
 

@@ -1,50 +1,17 @@
 #include "watch/child.h"
 
 #include <gtest/gtest.h>
-#include <pty.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <poll.h>
-#include <thread>
 
-#include "watch/cpu_clock.h"
+#include "tests/unit/watch/helpers.h"
 #include "watch/proc_stat.h"
 #include "watch/program.h"
 
 namespace joulery {
 namespace {
-
-namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "child-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  fs::path put(const std::string& name, const std::string& content, int mode = 0644) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    chmod((path_ / name).c_str(), static_cast<mode_t>(mode));
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 ChildSpec shell(const std::string& script) { return {{"/bin/sh", "-c", script}, {}}; }
 
@@ -60,16 +27,6 @@ Result<ChildEnd> run(const ChildSpec& spec) {
 int code_of(const std::vector<std::string>& words) {
   const auto end = run({words, {}});
   return end ? end->exit_code : exit_code_of_start_failure(end.error());
-}
-
-// Waits for a condition as long as a slow machine may need; false when it never came.
-template <class Condition>
-bool eventually(Condition&& condition) {
-  for (int tries = 0; tries < 2000; ++tries) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
 }
 
 char state_of(pid_t pid) {
@@ -325,7 +282,6 @@ TEST(ChildSignals, KillingUsLeavesTheCommandRunning) {
 TEST(ChildSignals, AStopAimedAtTheCommandAloneWithNoTerminalDoesNotStopUs) {
   const pid_t runner = start_runner({"sleep", "300"});
   const pid_t command = only_child_of(runner);
-  setsid();
   kill(command, SIGSTOP);
   ASSERT_TRUE(eventually([&] { return state_of(command) == 'T'; }));
   kill(command, SIGCONT);
@@ -352,125 +308,6 @@ TEST(SignalGate, GivesARequestToEndAndRestoresTheMask) {
   }
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
-}
-
-// An interactive bash with job control on a pseudo-terminal, typed at like a person does.
-class Terminal {
- public:
-  Terminal() {
-    pid_ = forkpty(&fd_, nullptr, nullptr, nullptr);
-    if (pid_ == 0) {
-      setenv("PS1", "ready> ", 1);
-      setenv("TERM", "dumb", 1);
-      setenv("HISTFILE", "", 1);
-      execl("/bin/bash", "bash", "--norc", "--noprofile", "--noediting", "-i", nullptr);
-      _exit(99);
-    }
-  }
-  Terminal(const Terminal&) = delete;
-  ~Terminal() {
-    kill(pid_, SIGKILL);
-    close(fd_);
-    waitpid(pid_, nullptr, 0);
-  }
-  void type(const std::string& text) const { ASSERT_EQ(write(fd_, text.data(), text.size()), static_cast<ssize_t>(text.size())); }
-  // Reads until `text` has appeared since the last call; false when it does not come.
-  bool shows(const std::string& text, int patience = 200) {
-    for (int tries = 0; tries < patience; ++tries) {
-      const std::size_t at = seen_.find(text);
-      if (at != std::string::npos) {
-        seen_.erase(0, at + text.size());
-        return true;
-      }
-      pollfd ready{fd_, POLLIN, 0};
-      if (poll(&ready, 1, 100) <= 0) continue;
-      char buffer[4096];
-      const ssize_t got = read(fd_, buffer, sizeof buffer);
-      if (got <= 0) return false;
-      seen_.append(buffer, static_cast<std::size_t>(got));
-    }
-    return false;
-  }
-  const std::string& unread() const { return seen_; }
-
- private:
-  int fd_ = -1;
-  pid_t pid_ = 0;
-  std::string seen_;
-};
-
-const std::string runner = JOULERY_RUN_CHILD;
-
-TEST(ChildTerminal, CtrlCReachesTheCommandOnceAndWeOutliveIt) {
-  Terminal terminal;
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " bash -c 'n=0; trap \"n=\\$((n+1))\" INT; echo go\"\"ing; sleep 1; sleep 0.3; echo count=$n; exit 6'; echo code=$?\n");
-  ASSERT_TRUE(terminal.shows("going")) << terminal.unread();
-  terminal.type("\x03");
-  EXPECT_TRUE(terminal.shows("count=1")) << terminal.unread();
-  EXPECT_TRUE(terminal.shows("code=6")) << terminal.unread();
-}
-
-TEST(ChildTerminal, CtrlCEndsACommandWithoutATrap) {
-  Terminal terminal;
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " sh -c 'echo go\"\"ing; exec sleep 300'; echo code=$?\n");
-  ASSERT_TRUE(terminal.shows("going"));
-  terminal.type("\x03");
-  EXPECT_TRUE(terminal.shows("code=130")) << terminal.unread();
-}
-
-TEST(ChildTerminal, CtrlZStopsTheJobAndFgContinuesIt) {
-  Terminal terminal;
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " bash -c 'echo go\"\"ing; read line; echo got=$line; exit 8'; echo code=$?\n");
-  ASSERT_TRUE(terminal.shows("going"));
-  terminal.type("\x1a");
-  ASSERT_TRUE(terminal.shows("Stopped")) << terminal.unread();
-  ASSERT_TRUE(terminal.shows("code=148"));  // the shell's own answer for a job stopped by SIGTSTP
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type("fg; echo code=$?\n");
-  ASSERT_TRUE(terminal.shows("fg; echo"));
-  terminal.type("hello\n");
-  EXPECT_TRUE(terminal.shows("got=hello")) << terminal.unread();
-  EXPECT_TRUE(terminal.shows("code=8")) << terminal.unread();
-}
-
-TEST(ChildTerminal, ACommandThatIgnoresCtrlZIsNotStoppedAndNorAreWe) {
-  Terminal terminal;
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " bash -c 'trap \"\" TSTP; echo go\"\"ing; read line; echo got=$line; exit 8'; echo code=$?\n");
-  ASSERT_TRUE(terminal.shows("going"));
-  terminal.type("\x1a");
-  terminal.type("hello\n");
-  EXPECT_TRUE(terminal.shows("got=hello")) << terminal.unread();
-  EXPECT_TRUE(terminal.shows("code=8")) << terminal.unread();
-}
-
-TEST(ChildTerminal, AForegroundCommandThatStopsItselfGivesTheShellBack) {
-  Terminal terminal;
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " bash -c 'kill -STOP $$; echo on\"\"ward; exit 8'; echo code=$?\n");
-  ASSERT_TRUE(terminal.shows("Stopped")) << terminal.unread();
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type("fg\n");
-  EXPECT_TRUE(terminal.shows("onward")) << terminal.unread();
-}
-
-TEST(ChildTerminal, ABackgroundReadOfTheTerminalStopsTheJob) {
-  Terminal terminal;
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " bash -c 'read line; echo got=$line' &\n");
-  ASSERT_TRUE(terminal.shows("ready> "));
-  ASSERT_TRUE(eventually([&] {
-    terminal.type("jobs\n");
-    return terminal.shows("Stopped", 2);
-  })) << terminal.unread();
-  ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type("fg\n");
-  ASSERT_TRUE(terminal.shows("fg"));
-  terminal.type("hello\n");
-  EXPECT_TRUE(terminal.shows("got=hello")) << terminal.unread();
 }
 
 }  // namespace

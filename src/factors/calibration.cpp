@@ -1,0 +1,143 @@
+#include "factors/calibration.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "core/near_names.h"
+#include "core/units.h"
+
+namespace joulery {
+namespace {
+
+constexpr double most_watts = 1e6;
+constexpr const char* give_again = "measure again with the wall meter and run joulery calibrate --idle W --max W";
+const std::array<std::string, 4> keys = {"idle_watts", "max_watts", "half_watts", "source"};
+
+Result<void> known_keys(const toml::table& table, const std::string& path) {
+  for (const auto& [key, value] : table) {
+    const std::string name(key.str());
+    if (std::ranges::find(keys, name) != keys.end()) continue;
+    const std::string near = nearest_name(name, keys);
+    return fail(ErrorCode::format, fmt::format("unknown key \"{}\" in the calibration", name), path,
+                near.empty() ? "known are idle_watts, max_watts, half_watts and source" : fmt::format("did you mean {}?", near));
+  }
+  return {};
+}
+
+// A whole or a broken number of watts; nothing where the key is absent.
+Result<std::optional<Power>> power_of(const toml::table& table, const char* key, const std::string& path) {
+  const toml::node* node = table.get(key);
+  if (!node) return std::optional<Power>();
+  const auto value = node->is_number() ? node->value<double>() : std::nullopt;
+  if (!value) return fail(ErrorCode::format, fmt::format("{} is not a number of watts", key), path, give_again);
+  return std::optional(watts(*value));
+}
+
+Result<std::string> whole_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || text.fail()) return std::unexpected(error_from_errno(errno, "cannot read the calibration", path, give_again));
+  return text.str();
+}
+
+Result<void> write_all(int file, const std::string& text, const std::string& path) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
+    done += static_cast<std::size_t>(count);
+  }
+  if (::fsync(file) != 0) return std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
+  return {};
+}
+
+std::string file_text(const Calibration& c) {
+  toml::table table;
+  table.insert("idle_watts", to_watts(c.idle));
+  table.insert("max_watts", to_watts(c.max));
+  if (c.half) table.insert("half_watts", to_watts(*c.half));
+  if (!c.source.empty()) table.insert("source", c.source);
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << "# What a wall meter showed of this machine; written by joulery calibrate.\n" << table << "\n";
+  return text.str();
+}
+
+}  // namespace
+
+Result<Calibration> checked(Calibration c) {
+  for (const auto& [name, power] : {std::pair{"idle", std::optional(c.idle)}, {"half", c.half}, {"max", std::optional(c.max)}}) {
+    const double value = power ? to_watts(*power) : 1.0;
+    if (!std::isfinite(value) || value <= 0 || value > most_watts) {
+      return fail(ErrorCode::usage, fmt::format("{} of {} W is no power of a machine", name, to_decimal(value)), "", "give watts above 0 and at most 1 MW");
+    }
+  }
+  const auto refuse = [](const char* low, Power a, const char* high, Power b) {
+    return fail(ErrorCode::usage, fmt::format("{} ({} W) is not below {} ({} W)", low, to_decimal(to_watts(a)), high, to_decimal(to_watts(b))), "",
+                give_again);
+  };
+  if (c.idle >= c.max) return refuse("idle", c.idle, "max", c.max);
+  if (c.half && c.idle >= *c.half) return refuse("idle", c.idle, "half", *c.half);
+  if (c.half && *c.half >= c.max) return refuse("half", *c.half, "max", c.max);
+  return c;
+}
+
+Result<Calibration> read_calibration(const std::string& path) {
+  const auto text = whole_file(path);
+  if (!text) return std::unexpected(text.error());
+  toml::table table;
+  try {  // toml++ throws here; nothing leaves this function
+    table = toml::parse(*text, path);
+  } catch (const toml::parse_error& error) {
+    return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", error.description()),
+                fmt::format("{}:{}", path, error.source().begin.line), give_again);
+  }
+  if (auto known = known_keys(table, path); !known) return std::unexpected(known.error());
+  const auto idle = power_of(table, "idle_watts", path), max = power_of(table, "max_watts", path), half = power_of(table, "half_watts", path);
+  for (const auto* each : {&idle, &max, &half}) {
+    if (!*each) return std::unexpected(each->error());
+  }
+  if (!*idle || !*max) {
+    return fail(ErrorCode::format, fmt::format("{} is missing in the calibration", *idle ? "max_watts" : "idle_watts"), path, give_again);
+  }
+  const toml::node* source = table.get("source");
+  if (source && !source->is_string()) return fail(ErrorCode::format, "source is not a text", path, give_again);
+  auto good = checked({**idle, **max, *half, source ? source->value_or(std::string()) : std::string()});
+  if (!good) return fail(ErrorCode::format, good.error().what, path, good.error().hint);
+  return good;
+}
+
+Result<void> write_calibration(const std::string& path, const Calibration& calibration) {
+  const auto good = checked(calibration);
+  if (!good) return std::unexpected(good.error());
+  std::error_code error;
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) return std::unexpected(error_from_errno(error.value(), "cannot make the folder of the calibration", folder.string()));
+  std::string beside = path + ".XXXXXX";
+  const int file = ::mkstemp(beside.data());
+  if (file < 0) return std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
+  ::fchmod(file, 0644);
+  auto written = write_all(file, file_text(*good), path);
+  if (::close(file) != 0 && written) written = std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
+  if (written && ::rename(beside.c_str(), path.c_str()) != 0) {
+    written = std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
+  }
+  if (!written) ::unlink(beside.c_str());
+  return written;
+}
+
+}  // namespace joulery

@@ -1,0 +1,184 @@
+#include "watch/process_tree.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <unordered_map>
+
+#include "watch/cpu_clock.h"
+#include "watch/proc_stat.h"
+
+namespace joulery {
+namespace {
+
+// Names in `folder` that are numbers: pids, tids. Empty where it cannot be read.
+std::vector<std::int32_t> numbers_in(const std::string& folder) {
+  std::vector<std::int32_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  if (!open) return numbers;
+  while (const dirent* entry = readdir(open.get())) {
+    const std::string_view name(entry->d_name);
+    std::int32_t number = 0;
+    const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (failed == std::errc{} && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+std::vector<std::int32_t> numbers_of_text(std::string_view text) {
+  std::vector<std::int32_t> numbers;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+    std::int32_t number = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failed != std::errc{}) return numbers;
+    numbers.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+}
+
+// "time on the CPU, time waiting for it, slices"; the first in nanoseconds.
+std::optional<Duration> on_cpu_of_schedstat(const std::string& path) {
+  const auto text = read_small_file(path);
+  std::int64_t ns = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), ns).ec != std::errc{} || ns < 0) return std::nullopt;
+  return nanoseconds(ns);
+}
+
+Duration duration_of_ticks(std::int64_t ticks) {
+  static const std::int64_t per_second = sysconf(_SC_CLK_TCK);
+  return nanoseconds(ticks * (1'000'000'000 / per_second));
+}
+
+}  // namespace
+
+ProcessTree::ProcessTree(std::int32_t command, std::string root) : command_(command), root_(std::move(root)) {
+  lists_children_ = access(fmt::format("{}/task/{}/children", folder_of(command), command).c_str(), F_OK) == 0;
+}
+
+std::string ProcessTree::folder_of(std::int32_t pid) const { return fmt::format("{}/proc/{}", root_, pid); }
+
+std::vector<std::int32_t> ProcessTree::children_of(std::int32_t pid) const {
+  std::vector<std::int32_t> children;
+  const std::string tasks = folder_of(pid) + "/task";
+  for (const std::int32_t thread : numbers_in(tasks)) {
+    const auto text = read_small_file(fmt::format("{}/{}/children", tasks, thread));
+    if (!text) continue;  // the thread has ended: its children are listed with another one
+    const auto more = numbers_of_text(*text);
+    children.insert(children.end(), more.begin(), more.end());
+  }
+  return children;
+}
+
+std::map<std::int32_t, std::vector<std::int32_t>> ProcessTree::all_children() const {
+  std::map<std::int32_t, std::vector<std::int32_t>> children;
+  for (const std::int32_t pid : numbers_in(root_ + "/proc"))
+    if (const auto stat = read_proc_stat(folder_of(pid) + "/stat")) children[stat->parent].push_back(pid);
+  return children;
+}
+
+std::optional<Duration> ProcessTree::cpu_time(std::int32_t pid, std::int64_t ticks, Known& known) const {
+  if (root_.empty()) return process_cpu_time(pid);
+  const std::string tasks = folder_of(pid) + "/task";
+  for (const std::int32_t thread : numbers_in(tasks))
+    if (const auto ran = on_cpu_of_schedstat(fmt::format("{}/{}/schedstat", tasks, thread))) known.threads[thread] = *ran;
+  Duration sum;
+  for (const auto& [thread, ran] : known.threads) sum += ran;
+  return std::max(sum, duration_of_ticks(ticks));
+}
+
+// Reads one process and remembers it; nothing where it has vanished, or is not the one that was expected.
+std::optional<ProcessSample> ProcessTree::look_at(std::int32_t pid, std::optional<std::int64_t> start_ticks, MonoTime now) {
+  auto stat = read_proc_stat(folder_of(pid) + "/stat");
+  if (!stat || (start_ticks && *start_ticks != stat->start_ticks)) return std::nullopt;
+  const ProcessId id{pid, stat->start_ticks};
+  const auto before = known_.find(id);
+  Known known = before == known_.end() ? Known{} : std::move(before->second);
+  const auto cpu = cpu_time(pid, stat->user_ticks + stat->system_ticks, known);
+  if (cpu) {
+    known.last = {id, stat->parent, std::move(stat->name), now, std::max(*cpu, known.last.cpu)};
+    known.alive = known.looked_at = true;
+  }
+  if (!cpu && before == known_.end()) return std::nullopt;
+  Known& kept = known_[id] = std::move(known);
+  return cpu ? std::optional(kept.last) : std::nullopt;
+}
+
+class ProcessTree::Agenda {
+ public:
+  struct Item {
+    std::int32_t pid = 0;
+    std::optional<std::int64_t> start_ticks;  // empty: just listed as a child, so whoever has the pid is meant
+  };
+
+  void add_known(ProcessId id) {
+    if (index_.emplace(id.pid, items_.size()).second) items_.push_back({id.pid, id.start_ticks});
+  }
+  void add_child(std::int32_t pid) {
+    const auto [entry, is_new] = index_.emplace(pid, items_.size());
+    if (is_new) items_.push_back({pid, std::nullopt});
+    else if (entry->second >= next_) items_[entry->second].start_ticks.reset();
+  }
+  // The pid belongs to somebody else by now, unless it turns up as a child later.
+  void forget(std::int32_t pid) { index_.erase(pid); }
+  std::optional<Item> take() { return next_ < items_.size() ? std::optional(items_[next_++]) : std::nullopt; }
+
+ private:
+  std::vector<Item> items_;
+  std::size_t next_ = 0;
+  std::unordered_map<std::int32_t, std::size_t> index_;
+};
+
+std::vector<ProcessSample> ProcessTree::scan(MonoTime now) {
+  Agenda agenda;
+  // What has been seen stays in the tree, whoever its parent is by now.
+  for (auto& [id, known] : known_) {
+    known.looked_at = false;
+    if (known.alive) agenda.add_known(id);
+  }
+  if (known_.empty()) agenda.add_child(command_);
+  std::map<std::int32_t, std::vector<std::int32_t>> children;
+  if (!lists_children_) children = all_children();
+  std::vector<ProcessSample> samples;
+  while (const auto item = agenda.take()) {
+    auto sample = look_at(item->pid, item->start_ticks, now);
+    if (!sample) {
+      if (!item->start_ticks && item->pid != command_) ++vanished_;
+      agenda.forget(item->pid);
+      continue;
+    }
+    samples.push_back(*std::move(sample));
+    for (const std::int32_t child : lists_children_ ? children_of(item->pid) : children[item->pid]) agenda.add_child(child);
+  }
+  for (auto& [id, known] : known_) known.alive = known.looked_at;
+  return samples;
+}
+
+// An orphan's time is added to nobody's: it is not in what the kernel sums up for the command.
+bool ProcessTree::waited_for_in_tree(const Known& known) const {
+  return std::ranges::any_of(known_, [&](const auto& other) { return other.first.pid == known.last.parent; });
+}
+
+ProcessTree::End ProcessTree::end(MonoTime now, Duration own, Duration tree) {
+  End result{scan(now), {}};
+  Duration seen;
+  for (auto& [id, known] : known_) {
+    if (id.pid == command_) {
+      known.last.cpu = std::max(own, known.last.cpu);
+      known.last.time = now;
+      result.samples.push_back(known.last);
+    } else if (!known.alive && waited_for_in_tree(known)) {
+      seen += known.last.cpu;
+    }
+  }
+  result.unseen = std::max(tree - own - seen, Duration{});
+  return result;
+}
+
+}  // namespace joulery
