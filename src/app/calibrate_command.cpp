@@ -22,7 +22,7 @@ Result<Power> watts_of(const std::string& text, const char* option) {
 
 int calibrate_command(std::vector<std::string> arguments) {
   CLI::App app("Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy and, better still, with half "
-               "of them busy.", "calibrate");
+               "of them busy.", "joulery calibrate");
   std::string idle, most, half, source;
   app.add_option("--idle", idle, "watts at rest")->required()->type_name("W");
   app.add_option("--max", most, "watts with all CPUs busy")->required()->type_name("W");

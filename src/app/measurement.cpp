@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "app/command.h"
 #include "app/recorder.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
 #include "watch/mark_reader.h"
 #include "watch/process_tree.h"
+#include "watch/program.h"
 #include "watch/ring_directory.h"
 
 namespace joulery {
@@ -105,7 +107,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
     if (const auto end = gate.next_request_to_end(begin + plan.baseline)) {
       sampler.stop();
       writer->reset();
-      MeasurementEnd stopped = never_ran({ErrorCode::usage, "interrupted before the command ran"}, 128 + end->number, plan.recording);
+      MeasurementEnd stopped = never_ran({ErrorCode::usage, "interrupted before the command ran", "", ""}, 128 + end->number, plan.recording);
       stopped.interrupted = true;
       return stopped;
     }
