@@ -9,7 +9,7 @@ function(joulery_embed out)
     file(READ ${path} lines)
     string(REPLACE "\\" "\\\\" lines "${lines}")
     string(REPLACE "\"" "\\\"" lines "${lines}")
-    string(REGEX REPLACE "#[^\n]*\n" "" lines "\n${lines}")        # comments stand at the head, and `#` is a digit in patterns
+    string(REGEX REPLACE "\n#[^\n]*" "" lines "\n${lines}")  # at the head of a line; elsewhere it is a digit in a pattern
     set(text "${text}\nstatic constexpr std::string_view ${name}_lines[] = {\n")
     string(REGEX REPLACE "([^\n]+)\n" "\"\\1\",\n" lines "${lines}")
     set(text "${text}${lines}};\nstd::span<const std::string_view> ${name}() { return ${name}_lines; }\n")

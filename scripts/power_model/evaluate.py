@@ -157,7 +157,7 @@ def _new_families(predicted, systems, fold, r):
 
 
 def new_families(systems):
-    return ~np.isin(systems.family, list(set(systems.family[systems.levels])))
+    return systems.known[:, F.YEAR] > F.YEAR_HIGH
 
 
 def new_family_band(r):
@@ -179,7 +179,7 @@ def learn(systems, seed):
     r = residuals("a_priori", predicted["a_priori"], systems.watts)
     model.bands["new_family"] = new_family_band(r[new_families(systems)])
     model.typical = typical_hosts(systems)
-    for f in sorted(set(systems.family)):
+    for f in sorted(set(model.family_shape) | model.later_families):  # what else was measured is too little to count as known
         at = systems.family == f
         model.family_counts[f] = (int(at.sum()), len(set(systems.cpu[at])))
     return model

@@ -1,8 +1,9 @@
 """The shipped model: how it is learnt from systems, and what it says of a machine.
 
-log(idle) and log(full load) are the mean of trees and of a smooth regression, both on the logarithm of the ratio to the
-total TDP; the curve between them is a ridge regression with one offset per family. With a machine's own idle and maximum
-only the curve is used; with its own half load the curve is bent to pass through it."""
+log(idle) and log(full load) are the mean of trees and of a smooth regression with an offset per family, both on the
+logarithm of the ratio to the total TDP. The curve between them is a ridge regression with an offset per family; without
+calibration it is the mean of that and of a smooth regression that needs no watts. With a machine's own idle and maximum
+only the ridge regression is used; with its own half load the curve is bent to pass through it."""
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from . import features as F
 from . import regress as R
 
 LINE_PENALTY, FAMILY_PENALTY = 3.0, 8.0
-NEW_FAMILY_CPUS = 1.0  # a family that only has idle and full load: its offset shrinks as n / (n + this)
+LATER_LINE, LATER_FAMILY = 3.0, 1.0  # penalties of the correction for families of which only idle and full load are known
 
 
 @dataclass
@@ -20,6 +21,9 @@ class Model:
     trees: list = field(default_factory=list)        # idle, full: (start, trees)
     centres: np.ndarray = None
     smooth: np.ndarray = None                        # columns: idle, full
+    smooth_curve: np.ndarray = None                  # columns: levels 0..100
+    later: np.ndarray = None                         # rows: one, features of SMOOTH; columns: idle, full
+    later_families: set = field(default_factory=set)
     shape: np.ndarray = None                         # rows: features of SHAPE; columns: levels 0..100
     family_shape: dict = field(default_factory=dict)  # family -> 11 offsets
     family_offset: dict = field(default_factory=dict)  # family -> offset of log idle and of log full
@@ -45,9 +49,14 @@ def fit(systems):
     x, z = F.matrix(cols, F.TREES), F.matrix(cols, F.SMOOTH)
     m.trees = [R.fit_trees(x, ends[:, i], w, seed=i) for i in (0, 1)]
     m.centres = R.centres(z)
-    m.smooth = R.fit_smooth(z, m.centres, ends, w)
+    names = sorted(set(s.family))
+    groups = (s.family[:, None] == np.array(names)).astype(float)
+    m.smooth, offsets = R.fit_smooth(z, m.centres, ends, w, groups)
+    m.family_offset = dict(zip(names, np.round(offsets / 2, R.DIGITS)))  # half, as the smooth regression counts half
+    m.later = np.zeros((z.shape[1] + 1, 2))
+    m.smooth_curve, _ = R.fit_smooth(z, m.centres, (s.watts - s.watts[:, :1]) / (s.watts[:, -1:] - s.watts[:, :1]), w)
     _fit_shape(m, s, w, cols)
-    _fit_new_families(m, systems, set(s.family))
+    _fit_later_families(m, systems.where(~systems.levels & (systems.known[:, F.YEAR] > F.YEAR_HIGH)))
     return m
 
 
@@ -67,15 +76,25 @@ def _fit_shape(m, s, w, cols):
     m.half = np.round((d * d[:, 5:6] * wr).sum(0) / (d[:, 5:6] ** 2 * wr).sum(0), R.DIGITS)
 
 
-def _fit_new_families(m, systems, old):
-    new = systems.where(~systems.levels & ~np.isin(systems.family, list(old)))
-    if not len(new):
+def later_matrix(cols):
+    """Lines through the middle of the later machines: what their size changes on top of what older ones teach."""
+    z = F.matrix(cols, F.SMOOTH)
+    return np.column_stack([np.ones(len(z)), z - np.array([5.7, 0.7, 4.0, 1.0, 6.0, 2.4])])
+
+
+def _fit_later_families(m, later):
+    """A correction for families that came after those whose curves are known, from idle and full load alone."""
+    if not len(later):
         return
-    residual = np.log(new.watts[:, [0, -1]]) - ends(m, new, shifted=False)
-    for name in sorted(set(new.family)):
-        at = new.family == name
-        by_cpu = np.array([residual[at & (new.cpu == c)].mean(0) for c in sorted(set(new.cpu[at]))])
-        m.family_offset[name] = np.round(by_cpu.sum(0) / (len(by_cpu) + NEW_FAMILY_CPUS), R.DIGITS)
+    names = sorted(set(later.family))
+    residual = np.log(later.watts[:, [0, -1]]) - ends(m, later, shifted=False)
+    lines = later_matrix(F.columns(later.known))
+    phi = np.column_stack([lines, later.family[:, None] == np.array(names)]).astype(float)
+    w = weights(later.cpu)[:, None]
+    penalty = np.diag([0.1] + [LATER_LINE] * (lines.shape[1] - 1) + [LATER_FAMILY] * len(names))
+    c = np.round(np.linalg.solve(phi.T @ (phi * w) + penalty, phi.T @ (residual * w)), R.DIGITS)
+    m.later, m.later_families = c[:lines.shape[1]], set(names)
+    m.family_offset |= dict(zip(names, c[lines.shape[1]:]))
 
 
 def ends(m, s, shifted=True):
@@ -86,6 +105,8 @@ def ends(m, s, shifted=True):
     both = (trees + R.smooth_design(z, m.centres) @ m.smooth) / 2 + cols["log_tdp_total"][:, None]
     zero = np.zeros(2)
     both = both + np.array([m.family_offset.get(f, zero) for f in s.family])
+    is_later = np.array([f in m.later_families for f in s.family])
+    both = both + is_later[:, None] * (later_matrix(cols) @ m.later)
     both = both - m.shift if shifted else both
     return np.column_stack([np.minimum(both[:, 0], both[:, 1] + np.log(0.95)), both[:, 1]])
 
@@ -104,8 +125,9 @@ def _tidy(s):
 
 
 def a_priori(m, s):
-    e = ends(m, s)
-    f = fractions(m, s.family, F.columns(s.known), e[:, 0], e[:, 1])
+    e, cols = ends(m, s), F.columns(s.known)
+    smooth = _tidy(R.smooth_design(F.matrix(cols, F.SMOOTH), m.centres) @ m.smooth_curve)
+    f = (fractions(m, s.family, cols, e[:, 0], e[:, 1]) + smooth) / 2
     idle, full = np.exp(e[:, :1]), np.exp(e[:, 1:])
     return idle + (full - idle) * f
 

@@ -5,7 +5,8 @@ import numpy as np
 DIGITS = 4  # everything is rounded to this before it is used, so that what is evaluated is what ships
 TREE_COUNT, TREE_RATE, TREE_LEAF, TREE_RIDGE = 130, 0.07, 5, 1.0
 ROW_SHARE, COLUMN_SHARE = 0.6, 0.5
-CENTRES, BUMP_LENGTH, NOISE = 90, 2.0, 0.3
+CENTRES, BUMP_LENGTH, NOISE = 150, 2.0, 0.3
+LINE_PENALTY, FAMILY_PENALTY = 0.02, 10.0
 
 
 def tree_values(tree, x):
@@ -78,7 +79,7 @@ def trees_predict(model, x):
 def centres(z, seed=0):
     """k-means of the features."""
     rng = np.random.default_rng(seed)
-    c = z[rng.permutation(len(z))[:CENTRES]]
+    c = z[rng.permutation(len(z))[:CENTRES]]  # fewer where there are fewer rows
     for _ in range(15):
         near = ((z[:, None] - c[None]) ** 2).sum(-1).argmin(1)
         c = np.array([z[near == m].mean(0) if (near == m).any() else c[m] for m in range(len(c))])
@@ -93,10 +94,14 @@ def smooth_design(z, c):
     return np.column_stack([np.ones(len(z)), z, bumps(z, c)])
 
 
-def fit_smooth(z, c, y, weight):
+def fit_smooth(z, c, y, weight, groups=None):
+    """Coefficients of smooth_design(), and with `groups` (rows x families, 0 or 1) an offset for each, drawn to 0."""
     phi, lines = smooth_design(z, c), z.shape[1] + 1
-    penalty = np.zeros((phi.shape[1],) * 2)
-    penalty[:lines, :lines] = np.eye(lines) * 0.2
-    penalty[lines:, lines:] = bumps(c, c)
+    if groups is not None:
+        phi = np.column_stack([phi, groups])
+    penalty, bumps_end = np.eye(phi.shape[1]) * FAMILY_PENALTY, lines + len(c)
+    penalty[:lines, :lines] = np.eye(lines) * LINE_PENALTY
+    penalty[lines:bumps_end, lines:bumps_end] = bumps(c, c)
     penalty += 1e-6 * np.eye(len(penalty))
-    return np.round(np.linalg.solve(phi.T @ (phi * weight[:, None]) + NOISE * penalty, phi.T @ (weight[:, None] * y)), DIGITS)
+    all_coefficients = np.linalg.solve(phi.T @ (phi * weight[:, None]) + NOISE * penalty, phi.T @ (weight[:, None] * y))
+    return np.round(all_coefficients[:bumps_end], DIGITS), np.round(all_coefficients[bumps_end:], DIGITS)

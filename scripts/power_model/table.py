@@ -17,7 +17,9 @@ SOURCE = """\
 # read in 2026). SPEC and SPECpower_ssj are trademarks of the Standard Performance Evaluation Corporation.
 # No result ships: these are coefficients. Watts are log ratios to the total TDP unless a line says otherwise.
 # tree,TARGET,7 features (-1: all go left),7 thresholds,8 leaves     start,TARGET,value     shift,,idle,full
-# centre,INDEX,features of `smooth`    smooth,TARGET,one,features,bumps    shape,FEATURE,levels 0..100    half,,levels
+# centre,INDEX,features of `smooth`    smooth,TARGET,one,features,bumps    smooth_curve,LEVEL,one,features,bumps
+# later,TARGET,one,features of `smooth` less their middle (families of which only idle and full load are known)
+# shape,FEATURE,levels 0..100    half,,levels
 # family,NAME,results,processors,offset of idle,offset of full,curve offsets at levels 0..100
 # host,NAME,TDP per chip,chips,cores per chip,threads per core,GB per core,TDP per core (medians; "" of all since 2011)
 # band,MODE,low at levels 0..100,high at levels 0..100
@@ -44,6 +46,10 @@ def write(path, m, package, memory, tdp_guess, full, ends):
         line(["centre", i, *map(_number, c)])
     for i, target in enumerate(("idle", "full")):
         line(["smooth", target, *map(_number, m.smooth[:, i])])
+    for i in range(11):
+        line(["smooth_curve", i * 10, *map(_number, m.smooth_curve[:, i])])
+    for i, target in enumerate(("idle", "full")):
+        line(["later", target, *map(_number, m.later[:, i])])
     line(["shift", "", *map(_number, m.shift)])
     for name, row in zip(F.SHAPE, m.shape):
         line(["shape", name, *map(_number, row)])
@@ -66,7 +72,7 @@ def write(path, m, package, memory, tdp_guess, full, ends):
 def read(path):
     """(model, package rows {level: (value, low, high)}, memory (value, low, high))."""
     m, package, memory = Model(), {}, None
-    start, trees, smooth, shape = {}, {"idle": [], "full": []}, {}, {}
+    start, trees, smooth, shape, curve, later = {}, {"idle": [], "full": []}, {}, {}, {}, {}
     with open(path, encoding="utf-8") as f:
         for kind, name, *rest in csv.reader(x for x in f if not x.startswith("#")):
             v = np.array([float(x) for x in rest]) if kind != "names" else None
@@ -78,6 +84,10 @@ def read(path):
                 m.centres = v[None] if m.centres is None else np.vstack([m.centres, v])
             elif kind == "smooth":
                 smooth[name] = v
+            elif kind == "smooth_curve":
+                curve[int(name)] = v
+            elif kind == "later":
+                later[name] = v
             elif kind == "shift":
                 m.shift = v
             elif kind == "shape":
@@ -97,5 +107,8 @@ def read(path):
                 memory = v
     m.trees = [(start[t], trees[t]) for t in ("idle", "full")]
     m.smooth = np.column_stack([smooth["idle"], smooth["full"]])
+    m.smooth_curve = np.column_stack([curve[u] for u in range(0, 101, 10)])
+    m.later = np.column_stack([later["idle"], later["full"]])
+    m.later_families = {f for f, curve_offsets in m.family_shape.items() if not np.any(curve_offsets)}
     m.shape = np.array([shape[n] for n in F.SHAPE])
     return m, package, memory

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
+#include "app/loaded_run.h"
 #include "app/measurement.h"
-#include "judge/make_report.h"
 #include "ledger/run_facts.h"
 #include "meter/counter.h"
 #include "sense/cpu_identity_reader.h"
@@ -63,12 +63,9 @@ Result<Report> Session::judge(MonoTime end) {
   facts.machine = identity_;
   facts.missing = missing_;
   recording_.set(to_metadata(facts));
-  const Result<Timeline> timeline = Timeline::from(recording_, identity_.threads);
-  if (!timeline) return std::unexpected(timeline.error());
-  const std::optional<PowerModel> model;
-  const Ledger ledger(*timeline, model, facts.fill, missing_);
-  const WallTime begin = recording_.clock_maps()->front().to_wall(begin_);
-  return make_report({*timeline, ledger, facts, Steps{}, {}, model, begin});
+  const Result<LoadedRun> run = LoadedRun::load(recording_, {});
+  if (!run) return std::unexpected(run.error());
+  return run->report();
 }
 
 void Session::take(const Round& round) {

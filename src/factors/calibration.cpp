@@ -95,12 +95,10 @@ Result<Calibration> checked(Calibration c) {
   return c;
 }
 
-Result<Calibration> read_calibration(const std::string& path) {
-  const auto text = whole_file(path);
-  if (!text) return std::unexpected(text.error());
+Result<Calibration> parse_calibration(std::string_view text, const std::string& path) {
   toml::table table;
   try {  // toml++ throws here; nothing leaves this function
-    table = toml::parse(*text, path);
+    table = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", error.description()),
                 fmt::format("{}:{}", path, error.source().begin.line), give_again);
@@ -118,6 +116,12 @@ Result<Calibration> read_calibration(const std::string& path) {
   auto good = checked({**idle, **max, *half, source ? source->value_or(std::string()) : std::string()});
   if (!good) return fail(ErrorCode::format, good.error().what, path, good.error().hint);
   return good;
+}
+
+Result<Calibration> read_calibration(const std::string& path) {
+  const auto text = whole_file(path);
+  if (!text) return std::unexpected(text.error());
+  return parse_calibration(*text, path);
 }
 
 Result<void> write_calibration(const std::string& path, const Calibration& calibration) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/quantity.h"
 #include "core/result.h"
@@ -22,9 +23,12 @@ struct Calibration {
 // The same values, or a `usage` error that says which relation does not hold. Each above 0 W and at most 1 MW.
 Result<Calibration> checked(Calibration calibration);
 
-// Reads the TOML file at `path`:  idle_watts = 55.0   max_watts = 210   half_watts = 120   source = "wall meter"
-// Errors: `not_found` where there is no file; `format` for text that is no TOML, a key that is not known (with the nearest
+// A calibration as TOML:  idle_watts = 55.0   max_watts = 210   half_watts = 120   source = "wall meter"
+// `where` names the text in errors. Errors: `format` for text that is no TOML, a key that is not known (with the nearest
 // one), a value of another kind, a missing value, and values that checked() refuses.
+Result<Calibration> parse_calibration(std::string_view text, const std::string& where);
+
+// The same from the file at `path`; `not_found` where there is none.
 Result<Calibration> read_calibration(const std::string& path);
 
 // Writes the file whole or not at all: beside it first, then renamed over it. Folders on the way are made.

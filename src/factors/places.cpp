@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 
 #include "core/near_names.h"
 #include "factors/amount_text.h"
@@ -100,7 +100,8 @@ Parts split(std::string_view text) {
 
 std::unexpected<Error> unknown(std::string_view text, std::string_view kind, const std::vector<std::string>& near) {
   return fail(ErrorCode::usage, fmt::format("unknown {} '{}'", kind, text), "",
-              near.empty() ? "" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
+              near.empty() ? "write a country (SE, SWE, Sweden), a state (US-CA) or a cloud region (aws:eu-west-1)"
+                           : fmt::format("did you mean {}?", fmt::join(near, ", ")));
 }
 
 Result<PlaceMatch> region_of(const Place& country, std::string_view region) {
@@ -117,14 +118,16 @@ Result<PlaceMatch> region_of(const Place& country, std::string_view region) {
   return unknown(trimmed(region), fmt::format("region of {}", country.name), near_names(trimmed(region), names, 3));
 }
 
-// Smallest distance of the text to any code or name of the place; a name that begins with the text counts as near.
-std::size_t distance_to(const Place& place, const std::string& letters) {
-  std::size_t best = std::numeric_limits<std::size_t>::max();
+// Smallest distance of the text to any code or name of the place, nothing where all are further than `limit`; a name
+// that begins with the text counts as near.
+std::optional<std::size_t> distance_to(const Place& place, const std::string& letters, std::size_t limit) {
+  std::size_t best = limit + 1;
   const auto consider = [&](std::string_view name) {
     const std::string candidate = letters_of(name);
     if (candidate.empty()) return false;
-    best = std::min(best, edit_distance(letters, candidate));
     if (letters.size() >= 3 && candidate.starts_with(letters)) best = std::min<std::size_t>(best, 1);
+    const std::size_t difference = std::max(letters.size(), candidate.size()) - std::min(letters.size(), candidate.size());
+    if (difference < best) best = std::min(best, edit_distance(letters, candidate));
     return false;
   };
   any_name(place, consider);
@@ -134,7 +137,7 @@ std::size_t distance_to(const Place& place, const std::string& letters) {
     consider(bare_code(place));
     consider(place.name.substr(place.name.find(' ') + 1));
   }
-  return best;
+  return best > limit ? std::nullopt : std::optional(best);
 }
 
 }  // namespace
@@ -149,11 +152,14 @@ std::string citation(std::string_view source_id) {
 
 std::vector<std::string> nearest_places(std::string_view text, std::size_t count) {
   const std::string letters = letters_of(text);
-  std::vector<std::pair<std::size_t, const Place*>> ranked;
-  for (const Place& place : all_places()) ranked.emplace_back(distance_to(place, letters), &place);
-  std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
+  const std::size_t limit = std::max<std::size_t>(2, letters.size() / 3);
+  const auto places = all_places();
+  std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance, then the table's order
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (const auto distance = distance_to(places[i], letters, limit)) ranked.emplace_back(*distance, i);
+  std::ranges::sort(ranked);
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) names.push_back(label(*ranked[i].second));
+  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) names.push_back(label(places[ranked[i].second]));
   return names;
 }
 

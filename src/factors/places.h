@@ -53,7 +53,7 @@ struct PlaceMatch {
 // Errors: usage, with the nearest names as the hint.
 Result<PlaceMatch> find_place(std::string_view text);
 
-// Names and codes nearest to `text`, as "Sweden (SE)", nearest first; at most `count`.
+// Names and codes nearest to `text`, as "Sweden (SE)", nearest first; at most `count`, none where nothing is near.
 std::vector<std::string> nearest_places(std::string_view text, std::size_t count);
 
 }  // namespace joulery

@@ -8,6 +8,7 @@ namespace {
 
 constexpr double first_year = 2006, last_year = 2022;  // of the measured load curves: no line is drawn beyond them
 constexpr double highest_idle_share = 0.95;            // of full load
+constexpr double later_middle[] = {5.7, 0.7, 4.0, 1.0, 6.0, 2.4};  // of the smooth features of later machines
 
 double year_feature(double year) { return (std::clamp(year, first_year, last_year) - 2010) / 5; }
 
@@ -56,11 +57,18 @@ double smooth_value(const PowerTable& table, const std::vector<double>& weights,
   return sum;
 }
 
+// What the size of a machine of a later family changes on top of what older ones teach.
+double later_value(const std::vector<double>& weights, const Features& z) {
+  double sum = weights[0];
+  for (std::size_t i = 0; i < z.size(); ++i) sum += weights[1 + i] * (z[i] - later_middle[i]);
+  return sum;
+}
+
 // Log of the ratio to the total TDP.
-double log_ratio(const PowerTable& table, const EndTarget& target, const Features& x, const Features& z, double family_offset) {
+double log_ratio(const PowerTable& table, const EndTarget& target, const Features& x, const Features& z) {
   double trees = target.start;
   for (const RegressionTree& tree : target.trees) trees += value_of(tree, x);
-  return (trees + smooth_value(table, target.smooth, z)) / 2 + family_offset - target.shift;
+  return (trees + smooth_value(table, target.smooth, z)) / 2 - target.shift;
 }
 
 Levels tidy(Levels f) {
@@ -81,10 +89,13 @@ FamilyRow row_of(const PowerTable& table, const std::string& family) {
 Ends predict_ends(const PowerTable& table, const MachineShape& machine) {
   const Features x = tree_features(machine), z = smooth_features(machine);
   const FamilyRow family = row_of(table, machine.family);
-  const double total_tdp = machine.tdp * machine.chips;
-  const double full = total_tdp * std::exp(log_ratio(table, table.full, x, z, family.full_offset));
-  const double idle = total_tdp * std::exp(log_ratio(table, table.idle, x, z, family.idle_offset));
-  return {std::min(idle, highest_idle_share * full), full};
+  const bool later = family.results > 0 && !family.has_curve();
+  const auto predict = [&](const EndTarget& target, double offset) {
+    const double extra = later ? later_value(target.later, z) : 0.0;
+    return machine.tdp * machine.chips * std::exp(log_ratio(table, target, x, z) + offset + extra);
+  };
+  const double full = predict(table.full, family.full_offset);
+  return {std::min(predict(table.idle, family.idle_offset), highest_idle_share * full), full};
 }
 
 Levels predict_fractions(const PowerTable& table, const MachineShape& machine, Ends ends) {
@@ -94,6 +105,16 @@ Levels predict_fractions(const PowerTable& table, const MachineShape& machine, E
     for (std::size_t level = 0; level < level_count; ++level) out[level] += x[i] * table.shape[i][level];
   }
   return tidy(out);
+}
+
+Levels predict_fractions_unseen(const PowerTable& table, const MachineShape& machine, Ends ends) {
+  const Features z = smooth_features(machine);
+  Levels smooth{};
+  for (std::size_t level = 0; level < level_count; ++level) smooth[level] = smooth_value(table, table.smooth_curve[level], z);
+  smooth = tidy(smooth);
+  Levels out = predict_fractions(table, machine, ends);
+  for (std::size_t level = 0; level < level_count; ++level) out[level] = (out[level] + smooth[level]) / 2;
+  return out;
 }
 
 Levels bend_through(const PowerTable& table, const Levels& fractions, double half) {

@@ -22,10 +22,13 @@ struct Ends { double idle = 0, full = 0; };  // watts
 // Idle and full load of a machine that was never measured.
 Ends predict_ends(const PowerTable& table, const MachineShape& machine);
 
-// Where between idle (0) and full load (1) each level lies.
+// Where between idle (0) and full load (1) each level lies, for ends that a meter showed.
 Levels predict_fractions(const PowerTable& table, const MachineShape& machine, Ends ends);
 
-// The same, moved so that it passes through `half` (0..1) at 50 %.
+// The same for a machine that was never measured, whose ends are themselves predicted.
+Levels predict_fractions_unseen(const PowerTable& table, const MachineShape& machine, Ends ends);
+
+// Fractions moved so that they pass through `half` (0..1) at 50 %.
 Levels bend_through(const PowerTable& table, const Levels& fractions, double half);
 
 // The value between two levels; utilisation outside 0..1, or not a number, is brought inside.

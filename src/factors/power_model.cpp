@@ -112,7 +112,7 @@ class PowerModelBuilder {
 
   void fill_predicted(const BandRow& band) {
     const Ends ends = predict_ends(table_, shape_);
-    const Levels fractions = predict_fractions(table_, shape_, ends);
+    const Levels fractions = predict_fractions_unseen(table_, shape_, ends);
     const double spread = cpu_.virtual_machine ? vm_spread : 0.0;
     for (std::size_t i = 0; i < level_count; ++i) {
       const double value = ends.idle + (ends.full - ends.idle) * fractions[i];

@@ -46,6 +46,8 @@ constexpr Part parts[] = {
     {"start", [](PowerTable& t, std::string_view n, const Numbers& v) { target(t, n).start = take<2>(v, 0)[0]; }},
     {"tree", [](PowerTable& t, std::string_view n, const Numbers& v) { target(t, n).trees.push_back(tree_from(v)); }},
     {"smooth", [](PowerTable& t, std::string_view n, const Numbers& v) { target(t, n).smooth = v; }},
+    {"smooth_curve", [](PowerTable& t, std::string_view, const Numbers& v) { t.smooth_curve.push_back(v); }},
+    {"later", [](PowerTable& t, std::string_view n, const Numbers& v) { target(t, n).later = v; }},
     {"shift", [](PowerTable& t, std::string_view, const Numbers& v) { t.idle.shift = take<2>(v, 0)[0]; t.full.shift = take<2>(v, 0)[1]; }},
     {"bump_length", [](PowerTable& t, std::string_view, const Numbers& v) { t.bump_length = take<2>(v, 0)[0]; }},
     {"centre", [](PowerTable& t, std::string_view, const Numbers& v) { t.centres.push_back(v); }},
@@ -61,7 +63,10 @@ constexpr Part parts[] = {
 };
 
 bool whole_target(const EndTarget& t, const PowerTable& table) {
-  return !t.trees.empty() && !table.centres.empty() && t.smooth.size() == 1 + table.centres.front().size() + table.centres.size();
+  if (t.trees.empty() || table.centres.empty()) return false;
+  const std::size_t features = table.centres.front().size(), terms = 1 + features + table.centres.size();
+  return t.smooth.size() == terms && t.later.size() == 1 + features &&
+         std::ranges::all_of(table.smooth_curve, [&](const auto& weights) { return weights.size() == terms; });
 }
 
 }  // namespace
@@ -78,7 +83,7 @@ const TypicalHost& PowerTable::host_of(std::string_view family) const {
 bool PowerTable::whole() const {
   const bool modes = std::ranges::all_of(std::array{"a_priori", "no_tdp", "no_family", "neither", "new_family", "two_points", "three_points"},
                                          [&](const char* mode) { return bands.contains(mode); });
-  return modes && whole_target(idle, *this) && whole_target(full, *this) && shape.size() == 9 && hosts.contains("") &&
+  return modes && whole_target(idle, *this) && whole_target(full, *this) && shape.size() == 9 && smooth_curve.size() == level_count && hosts.contains("") &&
          package.size() == level_count && memory.value > 0 && tdp_guess.value > 0;
 }
 

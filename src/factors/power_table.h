@@ -28,6 +28,7 @@ struct EndTarget {
   double start = 0;
   std::vector<RegressionTree> trees;
   std::vector<double> smooth;        // one, features, bumps
+  std::vector<double> later;         // one, features less their middle: for families without a curve
   double shift = 0;                  // towards the least mean relative error
 };
 
@@ -50,6 +51,7 @@ struct PowerTable {
   EndTarget idle, full;
   double bump_length = 1;
   std::vector<std::vector<double>> centres;
+  std::vector<std::vector<double>> smooth_curve;  // by level: one, features, bumps
   std::vector<Levels> shape;                   // by shape feature
   Levels half{};
   std::map<std::string, FamilyRow, std::less<>> families;

@@ -54,6 +54,7 @@ TEST(Places, Case28AnUnknownPlaceIsRefusedWithNearNames) {
   EXPECT_EQ(match.error().code, ErrorCode::usage);
   EXPECT_EQ(match.error().what, "unknown place 'ZZZ'");
   EXPECT_TRUE(match.error().hint.starts_with("did you mean ")) << match.error().hint;
+  EXPECT_TRUE(find_place("qqqqqqqqqqqq").error().hint.starts_with("write a country"));
   EXPECT_NE(find_place("Swedn").error().hint.find("Sweden (SE)"), std::string::npos);
   EXPECT_NE(find_place("eu-wset-1").error().hint.find("aws:eu-west-1"), std::string::npos);
 }
