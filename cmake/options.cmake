@@ -20,7 +20,7 @@ endif()
 
 add_library(joulery_options INTERFACE)
 target_compile_options(joulery_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT JOULERY_STATIC)  # cmake/static.cmake says why
   target_link_options(joulery_options INTERFACE -fuse-ld=mold)
 endif()
 if(JOULERY_SANITIZE)
