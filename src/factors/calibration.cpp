@@ -96,13 +96,12 @@ Result<Calibration> checked(Calibration c) {
 }
 
 Result<Calibration> parse_calibration(std::string_view text, const std::string& path) {
-  toml::table table;
-  try {  // toml++ throws here; nothing leaves this function
-    table = toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", error.description()),
-                fmt::format("{}:{}", path, error.source().begin.line), give_again);
+  const toml::parse_result parsed = toml::parse(text, path);
+  if (!parsed) {
+    return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", parsed.error().description()),
+                fmt::format("{}:{}", path, parsed.error().source().begin.line), give_again);
   }
+  const toml::table& table = parsed.table();
   if (auto known = known_keys(table, path); !known) return std::unexpected(known.error());
   const auto idle = power_of(table, "idle_watts", path), max = power_of(table, "max_watts", path), half = power_of(table, "half_watts", path);
   for (const auto* each : {&idle, &max, &half}) {
