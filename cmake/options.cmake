@@ -22,6 +22,8 @@ add_library(joulery_options INTERFACE)
 target_compile_options(joulery_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(joulery_options INTERFACE -Wno-restrict)  # false alarms on std::string in g++ 12 (GCC bug 105329)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT JOULERY_STATIC)    # cmake/static.cmake says why not there
   target_link_options(joulery_options INTERFACE -fuse-ld=mold)
 endif()
 if(JOULERY_SANITIZE)
