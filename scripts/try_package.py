@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 
 import joulery
 
@@ -17,13 +18,19 @@ joulery.kpi("accuracy", 0.93)
 
 def main(command):
     version = subprocess.run([command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
-    run = [command, "run", "--no-save", "--json", "--", sys.executable, "-c", MARKED]
-    done = subprocess.run(run, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"joulery run gave {done.returncode}: {done.stderr}")
-    report = json.loads(done.stdout or done.stderr)
+    with tempfile.NamedTemporaryFile() as summary:
+        run = [command, "run", "--no-save", "--json", "--summary", summary.name, "--", sys.executable, "-c", MARKED]
+        done = subprocess.run(run, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"joulery run gave {done.returncode}: {done.stderr}")
+        with open(summary.name, encoding="utf-8") as file:
+            report = json.load(file)
     if report["steps"]["count"] != 5 or report["steps"]["marks_lost"] != 0:
         raise SystemExit(f"5 steps were marked, the report has {report['steps']}")
+    with joulery.measure("nothing") as measurement:
+        pass
+    if not measurement.seconds > 0 or (measurement.joules is None) != (measurement.quality == "missing"):
+        raise SystemExit(f"joulery.measure() gave {measurement.to_json()}")
     print(f"{version} works with Python {sys.version.split()[0]} ({joulery.__file__})")
 
 

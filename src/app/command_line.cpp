@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/command.h"
 #include "core/near_names.h"
 #include "core/units.h"
 #include "publish/csv.h"
@@ -41,7 +42,7 @@ std::string nearest_option(const CLI::App& options, const std::vector<std::strin
     if (!name.starts_with("--") || std::ranges::find(known, name) != known.end()) continue;
     if (const std::string nearest = nearest_name(name, known); !nearest.empty()) return fmt::format("did you mean {}?", nearest);
   }
-  return fmt::format("joulery {} --help lists the options", options.get_name());
+  return fmt::format("{} --help lists the options", options.get_name());
 }
 
 int terminal_width(int descriptor) {
@@ -68,7 +69,7 @@ std::optional<int> parse(CLI::App& options, std::vector<std::string> arguments) 
     fmt::print("{}", options.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    return complain(options.get_name(), {ErrorCode::usage, error.what(), "", nearest_option(options, given)}, exit_usage);
+    return complain(options.get_name().substr(std::string_view("joulery ").size()), {ErrorCode::usage, error.what(), "", nearest_option(options, given)}, exit_usage);
   }
   return std::nullopt;
 }

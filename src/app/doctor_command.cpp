@@ -71,7 +71,7 @@ void print_text(const std::vector<Finding>& findings, bool any, const CpuIdentit
 
 int doctor_command(std::vector<std::string> arguments) {
   CLI::App app("Shows which meters this machine has, which can be read, and what mends the others. Exit code 0 where something "
-               "measures energy, 4 where only an estimate is possible.", "doctor");
+               "measures energy, 4 where only an estimate is possible.", "joulery doctor");
   bool json = false;
   std::string sysroot;
   FormChoice form;

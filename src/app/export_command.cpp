@@ -33,8 +33,7 @@ bool export_perfetto(const LoadedRun& run) {
 }  // namespace
 
 int export_command(std::vector<std::string> arguments) {
-  CLI::App app("Writes a recording's samples or a trace to stdout.", "export");
-  app.usage("Usage: joulery export FILE --csv | --json | --perfetto");
+  CLI::App app("Writes a recording's samples or a trace to stdout.", "joulery export");
   std::string file;
   bool csv = false, json = false, perfetto = false;
   FactorWords words;

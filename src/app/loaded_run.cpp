@@ -1,5 +1,7 @@
 #include "app/loaded_run.h"
 
+#include "app/user_folders.h"
+#include "factors/calibration.h"
 #include "ledger/run_facts.h"
 
 namespace joulery {
@@ -14,6 +16,13 @@ WallTime wall_begin(const std::vector<ClockMap>& maps, MonoTime begin) {
 }
 
 }  // namespace
+
+Result<PowerModel> power_model_of(const CpuIdentity& machine) {
+  const auto calibration = read_calibration(calibration_file());
+  if (calibration) return PowerModel::for_machine(machine, *calibration);
+  if (calibration.error().code != ErrorCode::not_found) return std::unexpected(calibration.error());
+  return PowerModel::for_machine(machine);
+}
 
 Result<LoadedRun> LoadedRun::load(const std::string& path, const ReportChoices& choices) {
   const auto recording = Recording::open(path);

@@ -46,8 +46,8 @@ class LoadedRun {
   Report report_;
 };
 
-// The power model of a machine, with the user's calibration where there is one. Empty where the machine is not known at all.
-Result<std::optional<PowerModel>> power_model_of(const CpuIdentity& machine);
+// The power model of a machine, with the user's calibration where there is one. Errors: a calibration that cannot be read.
+Result<PowerModel> power_model_of(const CpuIdentity& machine);
 
 // Fills carbon and cost from what the user chose. Errors: usage, with near names: call it once before anything runs, with
 // an empty report, to refuse an unknown place early.

@@ -123,7 +123,7 @@ int stream(Discovery& discovery, LogLines lines, LogFormat format, Duration inte
 }  // namespace
 
 int log_command(std::vector<std::string> arguments) {
-  CLI::App app("Streams time, elapsed seconds, watts and utilisation by component until stopped.", "log");
+  CLI::App app("Streams time, elapsed seconds, watts and utilisation by component until stopped.", "joulery log");
   std::string interval_text = "1s", sysroot;
   bool json = false;
   FactorWords words;

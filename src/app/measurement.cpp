@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "app/command.h"
 #include "app/recorder.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
 #include "watch/mark_reader.h"
 #include "watch/process_tree.h"
+#include "watch/program.h"
 #include "watch/ring_directory.h"
 
 namespace joulery {
@@ -49,7 +51,7 @@ class Attendance {
       for (const Mark& mark : marks_.drain()) writer_.add(mark);
       if (*end) return note_end(tree, **end);
       if (mono_now() < next_flush) continue;
-      for (const ProcessSample& sample : tree.look()) writer_.add(sample);
+      for (const ProcessSample& sample : tree.scan(mono_now())) writer_.add(sample);
       note(writer_.flush());
       if (progress_) progress_(mono_now() - begin);
       next_flush = mono_now() + flush_period;
@@ -66,8 +68,9 @@ class Attendance {
 
  private:
   ChildEnd note_end(ProcessTree& tree, const ChildEnd& end) {
-    for (const ProcessSample& sample : tree.finish(end.own_cpu, end.tree_cpu, end.time)) writer_.add(sample);
-    unseen_ = tree.unseen();
+    const ProcessTree::End last = tree.end(end.time, end.own_cpu, end.tree_cpu);
+    for (const ProcessSample& sample : last.samples) writer_.add(sample);
+    unseen_ = last.unseen;
     for (const Mark& mark : marks_.finish()) writer_.add(mark);
     return end;
   }
@@ -104,7 +107,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
     if (const auto end = gate.next_request_to_end(begin + plan.baseline)) {
       sampler.stop();
       writer->reset();
-      MeasurementEnd stopped = never_ran({ErrorCode::usage, "interrupted before the command ran"}, 128 + end->number, plan.recording);
+      MeasurementEnd stopped = never_ran({ErrorCode::usage, "interrupted before the command ran", "", ""}, 128 + end->number, plan.recording);
       stopped.interrupted = true;
       return stopped;
     }

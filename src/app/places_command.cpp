@@ -24,8 +24,7 @@ bool matches(const Place& place, const std::string& wanted) {
 }  // namespace
 
 int places_command(std::vector<std::string> arguments) {
-  CLI::App app("Lists the places whose carbon intensity is known, with year and source.", "places");
-  app.usage("Usage: joulery places [TEXT]");
+  CLI::App app("Lists the places whose carbon intensity is known, with year and source.", "joulery places");
   std::string text;
   app.add_option("TEXT", text, "only places whose code or name holds this");
   if (const auto code = parse(app, std::move(arguments))) return *code;

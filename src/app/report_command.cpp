@@ -8,8 +8,7 @@
 namespace joulery {
 
 int report_command(std::vector<std::string> arguments) {
-  CLI::App app("Tells what a recorded run used.", "report");
-  app.usage("Usage: joulery report FILE [options]");
+  CLI::App app("Tells what a recorded run used.", "joulery report");
   std::string file;
   FormChoice form;
   FactorWords factors;

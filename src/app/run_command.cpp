@@ -18,6 +18,7 @@
 #include "publish/repeats.h"
 #include "sense/cpu_identity_reader.h"
 #include "sense/meters.h"
+#include "watch/program.h"
 
 namespace joulery {
 namespace {
@@ -50,9 +51,8 @@ void declare(CLI::App& app, RunOptions& o) {
 
 // Options end at "--", or at the first word that is neither an option nor an option's value.
 std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) {
-  CLI::App app("Runs a command and reports its energy, by component and phase.", "run");
-  app.usage("Usage: joulery run [options] -- CMD...");
-  app.footer("CMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
+  CLI::App app("Runs a command and reports its energy, by component and phase.", "joulery run");
+  app.footer("Usage: joulery run [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
   declare(app, o);
   app.prefix_command();
   const auto dashes = std::ranges::find(arguments, "--");

@@ -2,8 +2,9 @@
 
 #include <unistd.h>
 
+#include "app/loaded_run.h"
 #include "app/measurement.h"
-#include "judge/make_report.h"
+#include "app/version.h"
 #include "ledger/run_facts.h"
 #include "meter/counter.h"
 #include "sense/cpu_identity_reader.h"
@@ -26,6 +27,7 @@ std::vector<RecordedDevice> remembered(const std::vector<Device>& devices, Durat
 Session::Session(const Machine& machine, Discovery discovery, Duration interval, std::string name)
     : owner_(getpid()),
       name_(std::move(name)),
+      interval_(interval),
       identity_(read_cpu_identity(machine)),
       missing_(missing_parts(discovery)),
       devices_(std::move(discovery.devices)),
@@ -56,19 +58,18 @@ Result<Report> Session::stop() {
 
 Result<Report> Session::judge(MonoTime end) {
   RunFacts facts;
+  facts.version = version;
   facts.command = {name_};
   facts.exit_code = 0;
   facts.run = Interval{begin_, end};
   facts.run_ended = true;
   facts.machine = identity_;
   facts.missing = missing_;
+  facts.interval = interval_;
   recording_.set(to_metadata(facts));
-  const Result<Timeline> timeline = Timeline::from(recording_, identity_.threads);
-  if (!timeline) return std::unexpected(timeline.error());
-  const std::optional<PowerModel> model;
-  const Ledger ledger(*timeline, model, facts.fill, missing_);
-  const WallTime begin = recording_.clock_maps()->front().to_wall(begin_);
-  return make_report({*timeline, ledger, facts, Steps{}, {}, model, begin});
+  const Result<LoadedRun> run = LoadedRun::load(recording_, {});
+  if (!run) return std::unexpected(run.error());
+  return run->report();
 }
 
 void Session::take(const Round& round) {

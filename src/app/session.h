@@ -43,6 +43,7 @@ class Session final : public RoundConsumer {
 
   pid_t owner_;
   std::string name_;
+  Duration interval_;
   CpuIdentity identity_;
   std::vector<MissingPart> missing_;
   std::vector<Device> devices_;

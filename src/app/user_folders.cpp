@@ -16,5 +16,6 @@ std::string folder(const char* variable, const char* below_home) {
 std::string user_data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
 std::string user_config_folder() { return folder("XDG_CONFIG_HOME", "/.config"); }
 std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
+std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
 
 }  // namespace joulery

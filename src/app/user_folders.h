@@ -12,4 +12,7 @@ std::string user_config_folder();
 // $XDG_STATE_HOME/joulery, else ~/.local/state/joulery: what was learnt of this machine.
 std::string user_state_folder();
 
+// What a wall meter showed of this machine: written by joulery calibrate.
+std::string calibration_file();
+
 }  // namespace joulery

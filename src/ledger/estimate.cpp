@@ -1,8 +1,5 @@
 #include "ledger/estimate.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "ledger/utilisation.h"
 
 namespace joulery {
@@ -30,17 +27,6 @@ class Accumulator {
   std::vector<std::int64_t> value_, low_, high_;
 };
 
-// What is left of the node when two independent parts are taken out; its error is what they leave of the node's.
-PowerBand remainder(const PowerBand& node, const PowerBand& package, const PowerBand& memory) {
-  const auto left = [](Power whole, Power a, Power b) {
-    return std::sqrt(std::max(0.0, std::pow(to_watts(whole), 2) - std::pow(to_watts(a), 2) - std::pow(to_watts(b), 2)));
-  };
-  const double value = std::max(0.0, to_watts(node.value - package.value - memory.value));
-  const double below = left(node.value - node.low, package.value - package.low, memory.value - memory.low);
-  const double above = left(node.high - node.value, package.high - package.value, memory.high - memory.value);
-  return {watts(value), watts(std::max(0.0, value - below)), watts(value + above)};
-}
-
 }  // namespace
 
 NodeEstimate estimate_node(const CpuActivity& activity, const PowerModel& model) {
@@ -48,10 +34,10 @@ NodeEstimate estimate_node(const CpuActivity& activity, const PowerModel& model)
   Accumulator package, memory, rest;
   for (std::size_t i = 0; i < busy.size(); ++i) {
     const Duration length = i == 0 ? Duration{} : (*activity.times)[i] - (*activity.times)[i - 1];
-    const PowerBand p = model.package(busy[i]), m = model.memory();
-    package.add(p, length);
-    memory.add(m, length);
-    rest.add(remainder(model.node(busy[i]), p, m), length);
+    const PowerSplit power = model.split(busy[i]);
+    package.add(power.package, length);
+    memory.add(power.memory, length);
+    rest.add(power.rest, length);
   }
   return {package.track(*activity.times), memory.track(*activity.times), rest.track(*activity.times)};
 }

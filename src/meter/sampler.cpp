@@ -18,7 +18,7 @@ Duration suspended_so_far() { return nanoseconds(boot_now().ns - mono_now().ns);
 
 Sampler::Sampler(std::vector<Device>& devices, Duration interval, RoundConsumer& consumer) : devices_(devices), consumer_(consumer) {
   for (const Device& device : devices_) {
-    intervals_.push_back(safe_interval(device.meter->channels(), interval));
+    intervals_.push_back(std::max(device.least_interval, safe_interval(device.meter->channels(), interval)));
     sinks_.emplace_back(device.meter->channels().size());
   }
 }

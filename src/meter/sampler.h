@@ -19,7 +19,8 @@ namespace joulery {
 
 class Sampler {
  public:
-  // Reads `devices` every `interval` (1 ms to 1 h), or more often where a counter would wrap unseen.
+  // Reads `devices` every `interval` (1 ms to 1 h); more often where a counter would wrap unseen, less often where a device
+  // says that it is not worth it.
   // `devices` and `consumer` outlive the sampler.
   Sampler(std::vector<Device>& devices, Duration interval, RoundConsumer& consumer);
   ~Sampler();

@@ -51,8 +51,10 @@ std::vector<PictureGap> gaps_of(const Chart& chart, const std::vector<std::strin
       if (!track.overlap && !never && !std::isfinite(value_at(track, i))) names += (names.empty() ? "" : ", ") + label;
     }
     if (names.empty()) continue;
-    if (!gaps.empty() && gaps.back().names == names && gaps.back().end_s == chart.time[i]) gaps.back().end_s = chart.time[i + 1];
-    else gaps.push_back({chart.time[i], chart.time[i + 1], names});
+    if (!gaps.empty() && gaps.back().names == names && gaps.back().end_s == chart.time[i])
+      gaps.back().end_s = chart.time[i + 1];
+    else
+      gaps.push_back({chart.time[i], chart.time[i + 1], names});
   }
   return gaps;
 }
@@ -116,8 +118,10 @@ Picture picture_of(const Chart& chart, const Report& report, std::size_t most_sl
   for (const std::size_t start : starts) p.edges.push_back(chart.time[start]);
   for (const PowerTrack& track : chart.tracks) {
     PictureTrack thin = thinned(track, chart.time, starts);
-    if (knows_anything(thin)) (track.overlap ? p.lines : p.layers).push_back(std::move(thin));
-    else if (!track.overlap) p.missing.push_back(thin.label);
+    if (knows_anything(thin))
+      (track.overlap ? p.lines : p.layers).push_back(std::move(thin));
+    else if (!track.overlap)
+      p.missing.push_back(thin.label);
   }
   p.gaps = gaps_of(chart, p.missing);
   p.phases = bands_of(chart, "phase");

@@ -27,7 +27,7 @@ std::string padded(const std::string& text, int width, bool right) {
 }
 
 // 0 where nothing but titles would stand in the column.
-int widest(const std::vector<TableRow>& rows, std::string TableRow::*cell) {
+int widest(const std::vector<TableRow>& rows, std::string TableRow::* cell) {
   int width = 0;
   bool any = false;
   for (const TableRow& row : rows) {
@@ -47,8 +47,13 @@ int wanted_words(const std::vector<TableRow>& rows) {
 
 // Gives every column its content's width, then takes from the least needed until the words have room.
 Widths fit(const std::vector<TableRow>& rows, int width) {
-  Widths w{widest(rows, &TableRow::name), widest(rows, &TableRow::energy), widest(rows, &TableRow::share), most_bar,
-           widest(rows, &TableRow::watts), widest(rows, &TableRow::peak), 0};
+  Widths w{widest(rows, &TableRow::name),
+           widest(rows, &TableRow::energy),
+           widest(rows, &TableRow::share),
+           most_bar,
+           widest(rows, &TableRow::watts),
+           widest(rows, &TableRow::peak),
+           0};
   const int wanted = wanted_words(rows);
   const auto lacking = [&](int words) { return w.before_words() + words - width; };
   if (std::none_of(rows.begin(), rows.end(), [](const TableRow& r) { return r.bar.has_value(); })) w.bar = 0;
@@ -81,8 +86,9 @@ std::string cells(const TableRow& row, const Widths& w, const TextStyle& style, 
   if (row.missing) return line + "  " + painted(padded(row.energy, w.energy, true), Ink::bad, style) + "  ";
   line += "  " + painted(padded(row.energy, w.energy, true), ink == Ink::plain ? Ink::strong : ink, style);
   if (w.share > 0) line += "  " + painted(padded(row.share, w.share, true), ink, style);
-  if (w.bar > 0) line += " " + (row.bar ? painted(padded(bar_text(*row.bar, w.bar, style.unicode), w.bar, false), Ink::accent, style)
-                                        : std::string(static_cast<std::size_t>(w.bar), ' '));
+  if (w.bar > 0)
+    line += " " + (row.bar ? painted(padded(bar_text(*row.bar, w.bar, style.unicode), w.bar, false), Ink::accent, style)
+                           : std::string(static_cast<std::size_t>(w.bar), ' '));
   if (w.watts > 0) line += "  " + painted(padded(row.watts, w.watts, true), ink, style);
   if (w.peak > 0) line += "  " + painted(padded(row.peak, w.peak, true), ink, style);
   if (!last) line += "  ";
@@ -111,13 +117,15 @@ std::string row_text(const TableRow& row, const Widths& w, const TextStyle& styl
 
 std::string table_text(std::vector<TableRow> rows, const TextStyle& style) {
   for (TableRow& row : rows)
-    for (std::string TableRow::*cell : {&TableRow::name, &TableRow::energy, &TableRow::watts, &TableRow::peak, &TableRow::words})
+    for (std::string TableRow::* cell : {&TableRow::name, &TableRow::energy, &TableRow::watts, &TableRow::peak, &TableRow::words})
       row.*cell = printable(row.*cell, style.unicode);
   const Widths w = fit(rows, style.width);
   std::string out;
   for (const TableRow& row : rows) {
-    if (row.heading && row.name.empty()) out += '\n';
-    else out += row_text(row, w, style);
+    if (row.heading && row.name.empty())
+      out += '\n';
+    else
+      out += row_text(row, w, style);
   }
   return out;
 }
@@ -143,13 +151,17 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
     const bool after_number = !words.empty() && is_number(words.back());
-    if (after_number && display_width(word) <= 6) (words.back() += ' ') += word;
-    else words.emplace_back(word);
+    if (after_number && display_width(word) <= 6)
+      (words.back() += ' ') += word;
+    else
+      words.emplace_back(word);
   }
   std::vector<std::string> lines;
   for (std::string& word : words) {
-    if (!lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width) (lines.back() += ' ') += word;
-    else lines.push_back(std::move(word));
+    if (!lines.empty() && display_width(lines.back()) + 1 + display_width(word) <= width)
+      (lines.back() += ' ') += word;
+    else
+      lines.push_back(std::move(word));
   }
   return lines;
 }

@@ -12,13 +12,15 @@
 namespace joulery {
 namespace {
 
-std::string energy_field(const std::optional<Estimate>& value, Energy Estimate::*part) { return value ? exact_joules((*value).*part) : ""; }
+std::string energy_field(const std::optional<Estimate>& value, Energy Estimate::* part) {
+  return value ? exact_joules((*value).*part) : "";
+}
 
 std::string component_line(const ReportComponent& c) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(c.path), csv_field(c.label), energy_field(c.joules, &Estimate::value),
-                     energy_field(c.joules, &Estimate::low), energy_field(c.joules, &Estimate::high), csv_number(c.share),
-                     csv_number(c.mean_watts), csv_number(c.peak_watts), name_of(c.quality), csv_field(c.meter), csv_field(reason_of(c)),
-                     c.overlap ? "true" : "false");
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(c.path), csv_field(c.label),
+                     energy_field(c.joules, &Estimate::value), energy_field(c.joules, &Estimate::low),
+                     energy_field(c.joules, &Estimate::high), csv_number(c.share), csv_number(c.mean_watts), csv_number(c.peak_watts),
+                     name_of(c.quality), csv_field(c.meter), csv_field(reason_of(c)), c.overlap ? "true" : "false");
 }
 
 }  // namespace

@@ -40,11 +40,13 @@ std::string header(const Report& r) {
 }
 
 std::string total(const Report& r) {
-  if (!r.energy.joules) return fmt::format("<p class=\"total\"><strong class=\"unknown\">Energy missing</strong><span>{}</span></p>\n", html_text(reason_of(r.energy)));
+  if (!r.energy.joules)
+    return fmt::format("<p class=\"total\"><strong class=\"unknown\">Energy missing</strong><span>{}</span></p>\n",
+                       html_text(reason_of(r.energy)));
   const Energy value = r.energy.joules->value;
   return fmt::format("<p class=\"total\">{}<strong title=\"{} J\">{}</strong><span>{}</span><span>{}</span><span>{}</span></p>\n",
-                     r.energy.partial ? "<span class=\"atleast\">at least</span>" : "", exact_joules(value), to_text(value), watt_hours(value),
-                     interval_words(r), known_words(r));
+                     r.energy.partial ? "<span class=\"atleast\">at least</span>" : "", exact_joules(value), to_text(value),
+                     watt_hours(value), interval_words(r), known_words(r));
 }
 
 std::string power_card(std::string_view label, const std::optional<double>& value, const Report& r) {
@@ -55,7 +57,8 @@ std::string baseline_card(const Report& r) {
   const ReportBaseline& b = *r.baseline;
   if (!b.joules) return card("Idle in the same time", "missing", {reason_of(b)});
   std::string above;
-  if (r.energy.joules && !r.energy.partial && r.energy.joules->value >= *b.joules) above = to_text(r.energy.joules->value - *b.joules) + " above idle";
+  if (r.energy.joules && !r.energy.partial && r.energy.joules->value >= *b.joules)
+    above = to_text(r.energy.joules->value - *b.joules) + " above idle";
   return card("Idle in the same time", to_text(*b.joules), {or_missing(b.watts) + (b.source.empty() ? "" : ", " + b.source), above});
 }
 
@@ -124,22 +127,29 @@ std::vector<std::string> colours(const Report& r) {
 std::string component_row(const ReportComponent& c, const std::string& colour) {
   const bool known = c.joules && c.quality != Quality::missing;
   const Quality quality = known ? c.quality : Quality::missing;
-  const std::string swatch = c.overlap ? "" : fmt::format("<i class=\"swatch {}\"></i>", !known ? "absent" : colour + (quality == Quality::estimated ? " hatched" : ""));
+  const std::string swatch = c.overlap ? ""
+                                       : fmt::format("<i class=\"swatch {}\"></i>",
+                                                     !known ? "absent" : colour + (quality == Quality::estimated ? " hatched" : ""));
   std::string how = fmt::format("<span class=\"q {0}\">{0}</span> {1}", name_of(quality), html_text(c.meter));
   if (const std::string reason = reason_of(c); !reason.empty()) how += fmt::format(" <small>{}</small>", html_text(reason));
-  const auto number = [&](const std::string& text) { return known ? fmt::format("<td class=\"wide\">{}</td>", text) : std::string("<td class=\"wide\"></td>"); };
-  return fmt::format("<tr{}><th scope=\"row\">{}{}</th>{}{}<td>{}</td>{}{}<td class=\"words\">{}</td></tr>\n", c.overlap ? " class=\"overlap\"" : "", swatch,
-                     html_text(c.label.empty() ? c.path : c.label), energy_cell(known ? std::optional(c.joules->value) : std::nullopt, reason_of(c)),
-                     number(known ? fmt::format("{} to {}", to_text(c.joules->low), to_text(c.joules->high)) : ""), c.share ? percent(*c.share) : "",
-                     number(or_missing(c.mean_watts)), number(or_missing(c.peak_watts)), how);
+  const auto number = [&](const std::string& text) {
+    return known ? fmt::format("<td class=\"wide\">{}</td>", text) : std::string("<td class=\"wide\"></td>");
+  };
+  return fmt::format("<tr{}><th scope=\"row\">{}{}</th>{}{}<td>{}</td>{}{}<td class=\"words\">{}</td></tr>\n",
+                     c.overlap ? " class=\"overlap\"" : "", swatch, html_text(c.label.empty() ? c.path : c.label),
+                     energy_cell(known ? std::optional(c.joules->value) : std::nullopt, reason_of(c)),
+                     number(known ? fmt::format("{} to {}", to_text(c.joules->low), to_text(c.joules->high)) : ""),
+                     c.share ? percent(*c.share) : "", number(or_missing(c.mean_watts)), number(or_missing(c.peak_watts)), how);
 }
 
 std::string sum_row(const Report& r) {
   if (!r.energy.joules) return {};
-  return fmt::format("<tr class=\"sum\"><th scope=\"row\">{}</th>{}<td class=\"wide\">{} to {}</td><td>{}</td><td class=\"wide\">{}</td><td class=\"wide\">{}</td>"
-                     "<td class=\"words\">{}</td></tr>\n",
-                     r.energy.partial ? "Total, at least" : "Total", energy_cell(r.energy.joules->value, ""), to_text(r.energy.joules->low),
-                     to_text(r.energy.joules->high), r.energy.partial ? "" : "100 %", or_missing(r.mean_watts), or_missing(r.peak_watts), known_words(r));
+  return fmt::format(
+      "<tr class=\"sum\"><th scope=\"row\">{}</th>{}<td class=\"wide\">{} to {}</td><td>{}</td><td class=\"wide\">{}</td><td "
+      "class=\"wide\">{}</td>"
+      "<td class=\"words\">{}</td></tr>\n",
+      r.energy.partial ? "Total, at least" : "Total", energy_cell(r.energy.joules->value, ""), to_text(r.energy.joules->low),
+      to_text(r.energy.joules->high), r.energy.partial ? "" : "100 %", or_missing(r.mean_watts), or_missing(r.peak_watts), known_words(r));
 }
 
 std::string components(const Report& r) {
@@ -148,23 +158,27 @@ std::string components(const Report& r) {
   std::string bar, rows;
   for (std::size_t i = 0; i < r.components.size(); ++i)
     if (const ReportComponent& c = r.components[i]; !c.overlap && c.share && *c.share > 0)
-      bar += fmt::format("<span class=\"seg {}{}\" style=\"width:{:.2f}%\" title=\"{}: {}\"></span>", css[i], c.quality == Quality::estimated ? " hatched" : "",
-                         *c.share * 100, html_text(c.label), percent(*c.share));
+      bar += fmt::format("<span class=\"seg {}{}\" style=\"width:{:.2f}%\" title=\"{}: {}\"></span>", css[i],
+                         c.quality == Quality::estimated ? " hatched" : "", *c.share * 100, html_text(c.label), percent(*c.share));
   for (const bool overlap : {false, true}) {
     for (std::size_t i = 0; i < r.components.size(); ++i)
       if (r.components[i].overlap == overlap) rows += component_row(r.components[i], css[i]);
     if (!overlap) rows += sum_row(r);
   }
   const bool any_overlap = std::any_of(r.components.begin(), r.components.end(), [](const ReportComponent& c) { return c.overlap; });
-  return fmt::format("<h2>Where it went</h2>\n{}<div class=\"scroll\"><table class=\"fold\">{}<thead><tr><th scope=\"col\">Component</th><th scope=\"col\">Energy</th>"
-                     "<th scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th scope=\"col\">Mean</th><th scope=\"col\">Peak</th>"
-                     "<th scope=\"col\" class=\"words\">Known by</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
-                     bar.empty() ? "" : "<div class=\"stack\" role=\"img\" aria-label=\"Shares of the components, as in the table below\">" + bar + "</div>\n",
-                     any_overlap ? "<caption>Rows below the total lie inside rows above it and are not added.</caption>" : "", rows);
+  return fmt::format(
+      "<h2>Where it went</h2>\n{}<div class=\"scroll\"><table class=\"fold\">{}<thead><tr><th scope=\"col\">Component</th><th "
+      "scope=\"col\">Energy</th>"
+      "<th scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th scope=\"col\">Mean</th><th scope=\"col\">Peak</th>"
+      "<th scope=\"col\" class=\"words\">Known by</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      bar.empty() ? ""
+                  : "<div class=\"stack\" role=\"img\" aria-label=\"Shares of the components, as in the table below\">" + bar + "</div>\n",
+      any_overlap ? "<caption>Rows below the total lie inside rows above it and are not added.</caption>" : "", rows);
 }
 
 std::string bar_cell(const std::optional<double>& share) {
-  return share ? fmt::format("<td class=\"bar wide\" aria-hidden=\"true\"><i style=\"width:{:.2f}%\"></i></td>", std::clamp(*share, 0.0, 1.0) * 100)
+  return share ? fmt::format("<td class=\"bar wide\" aria-hidden=\"true\"><i style=\"width:{:.2f}%\"></i></td>",
+                             std::clamp(*share, 0.0, 1.0) * 100)
                : std::string("<td class=\"bar wide\"></td>");
 }
 
@@ -178,13 +192,15 @@ std::string phases(const Report& r) {
   std::string rows;
   for (const ReportPhase& p : r.phases) {
     const std::optional<double> share = share_of(p.joules, r);
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}<td>{}</td>{}<td class=\"wide\">{}</td><td class=\"words\">{}{}</td></tr>\n", html_text(p.name),
-                        energy_cell(p.joules, reason_of(p)), share ? percent(*share) : "", bar_cell(share),
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}<td>{}</td>{}<td class=\"wide\">{}</td><td class=\"words\">{}{}</td></tr>\n",
+                        html_text(p.name), energy_cell(p.joules, reason_of(p)), share ? percent(*share) : "", bar_cell(share),
                         p.joules && p.seconds > 0 ? to_text(watts(to_joules(*p.joules) / p.seconds)) : "", to_text(seconds(p.seconds)),
                         p.joules ? "" : "; " + html_text(reason_of(p)));
   }
-  return "<h2>When it went</h2>\n<div class=\"scroll\"><table class=\"fold\"><thead><tr><th scope=\"col\">Phase</th><th scope=\"col\">Energy</th>"
-         "<th scope=\"col\">Share</th><th></th><th scope=\"col\">Mean</th><th scope=\"col\" class=\"words\">Time</th></tr></thead>\n<tbody>\n" +
+  return "<h2>When it went</h2>\n<div class=\"scroll\"><table class=\"fold\"><thead><tr><th scope=\"col\">Phase</th><th "
+         "scope=\"col\">Energy</th>"
+         "<th scope=\"col\">Share</th><th></th><th scope=\"col\">Mean</th><th scope=\"col\" "
+         "class=\"words\">Time</th></tr></thead>\n<tbody>\n" +
          rows + "</tbody></table></div>\n";
 }
 
@@ -195,28 +211,33 @@ std::string processes(const Report& r) {
     rows += fmt::format("<tr><th scope=\"row\">{} {}</th>{}<td>{}</td>{}<td class=\"words\">{} CPU{}</td></tr>\n", p.pid, html_text(p.name),
                         energy_cell(p.joules, reason_of(p)), p.share ? percent(*p.share) : "", bar_cell(p.share), to_text(seconds(p.cpu_s)),
                         p.joules ? "" : "; " + html_text(reason_of(p)));
-  return "<h2>Who used it</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><thead><tr><th scope=\"col\">Process</th><th scope=\"col\">Energy</th>"
+  return "<h2>Who used it</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><thead><tr><th scope=\"col\">Process</th><th "
+         "scope=\"col\">Energy</th>"
          "<th scope=\"col\">Share</th><th></th><th scope=\"col\" class=\"words\">CPU time</th></tr></thead>\n<tbody>\n" +
          rows + "</tbody></table></div>\n";
 }
 
 std::string sampling_words(const ReportSampling& s) {
-  return fmt::format("Meters read every {}; {}, {} missed, {}.", to_text(seconds(s.interval_s)), counted(s.rounds, "round"), grouped(s.missed),
-                     counted(static_cast<std::int64_t>(s.gaps.size()), "gap"));
+  return fmt::format("Meters read every {}; {}, {} missed, {}.", to_text(seconds(s.interval_s)), counted(s.rounds, "round"),
+                     grouped(s.missed), counted(static_cast<std::int64_t>(s.gaps.size()), "gap"));
 }
 
 }  // namespace
 
 std::string report_html(const Report& report, const Chart& chart) {
-  std::string out = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n";
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src "
+      "'unsafe-inline'\">\n";
   out += fmt::format("<title>{}: energy of {}</title>\n<style>{}</style>\n</head>\n<body>\n", html_text(headline(report)),
                      html_text(command_words(report.command)), html_style());
   out += header(report) + "<main>\n" + total(report) + cards(report) + notes_list(report);
   out += "<h2>Power over time</h2>\n" + power_figure(picture_of(chart, report));
   out += components(report) + phases(report) + processes(report) + "</main>\n";
-  out += fmt::format("<footer>{} Intervals hold the truth with 90 % probability. Estimates are hatched.</footer>\n<script>{}</script>\n</body>\n</html>\n",
-                     sampling_words(report.sampling), html_script());
+  out += fmt::format(
+      "<footer>{} Intervals hold the truth with 90 % probability. Estimates are hatched.</footer>\n<script>{}</script>\n</body>\n</html>\n",
+      sampling_words(report.sampling), html_script());
   return out;
 }
 

@@ -92,7 +92,7 @@ details{margin:10px 0}summary{cursor:pointer;color:var(--soft);font-size:.9rem}
 footer{margin-top:46px;color:var(--soft);font-size:.82rem;border-top:1px solid var(--line);padding-top:10px}
 @media(max-width:640px){body{padding:16px 12px 40px;font-size:14px}.chart{padding-left:44px}.x span:nth-child(even){display:none}.lane.phases span{text-indent:2px}
 th,td{padding-right:9px}.bar{display:none}dl.cards{grid-template-columns:repeat(auto-fit,minmax(140px,1fr))}
-table.fold,table.fold tbody,table.fold tr{display:block;width:100%}table.fold thead{display:none}
+table.fold,table.fold tbody,table.fold tr{display:block;width:100%}table.fold thead{display:none}table.fold caption{display:block}
 table.fold tr{display:grid;grid-template-columns:1fr auto auto;gap:0 12px;padding:8px 0;border-bottom:1px solid var(--line)}
 table.fold tr>*{border:0;padding:0}table.fold .words{grid-column:1/-1;color:var(--soft);font-size:.9em}table.fold .wide{display:none}
 table.fold tr.sum{border-top:2px solid var(--line);border-bottom:0}}

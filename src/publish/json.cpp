@@ -55,8 +55,10 @@ void write_component(JsonWriter& json, const ReportComponent& c) {
   json.key("quality").text(name_of(c.quality));
   json.key("meter").text_or_null(c.meter);
   std::string reason = reason_of(c);
-  if (reason.empty() && c.overlap) reason = "contained in a row that is counted";
-  else if (reason.empty() && (!c.share || !c.mean_watts || !c.peak_watts)) reason = "too few readings";
+  if (reason.empty() && c.overlap)
+    reason = "contained in a row that is counted";
+  else if (reason.empty() && (!c.share || !c.mean_watts || !c.peak_watts))
+    reason = "too few readings";
   json.key("reason").text_or_null(reason);
   json.key("overlap").boolean(c.overlap);
   json.end_object();
@@ -140,8 +142,10 @@ void write_carbon(JsonWriter& json, const Report& report) {
   json.key("pue").number(known ? std::optional(carbon.pue) : std::nullopt);
   json.key("place").text_or_null(carbon.place);
   json.key("source").text_or_null(carbon.source);
-  if (carbon.year != 0) json.key("year").whole(carbon.year);
-  else json.key("year").null();
+  if (carbon.year != 0)
+    json.key("year").whole(carbon.year);
+  else
+    json.key("year").null();
   json.key("note").text_or_null(carbon.note);
   json.key("reason").text_or_null(known ? reason_of(carbon) : carbon_reason(report));
   json.end_object();
@@ -188,8 +192,10 @@ void write_report(JsonWriter& json, const Report& report) {
   json.begin_object();
   json.key("schema").text("joulery.report/1");
   write_strings(json.key("command"), report.command);
-  if (report.exit_code) json.key("exit_code").whole(*report.exit_code);
-  else json.key("exit_code").null();
+  if (report.exit_code)
+    json.key("exit_code").whole(*report.exit_code);
+  else
+    json.key("exit_code").null();
   json.key("exit_reason").text_or_null(exit_reason(report));
   json.key("begin").text_or_null(report.begin);
   json.key("duration_s").number(report.duration_s);

@@ -14,11 +14,16 @@ std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : valid_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') (out += '\\') += c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (byte < 0x20 || byte == 0x7f) out += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
-    else out += c;
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
+    else
+      out += c;
   }
   return out += '"';
 }

@@ -45,8 +45,10 @@ void write_values(JsonWriter& json, std::span<const LogColumn> columns, std::spa
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (columns[i].quantity == quantity) {
         json.key(columns[i].component);
-        if (known(at(values, i))) json.raw(figure(at(values, i)));
-        else json.null();
+        if (known(at(values, i)))
+          json.raw(figure(at(values, i)));
+        else
+          json.null();
       }
     json.end_object();
   }

@@ -54,8 +54,9 @@ std::string phases_table(const Report& report) {
   if (report.phases.empty()) return {};
   std::string out = "\n| Phase | Energy | Time |\n|:--|--:|--:|\n";
   for (const ReportPhase& phase : report.phases)
-    out += fmt::format("| {} | {} | {} |\n", markdown_text(phase.name), phase.joules ? to_text(*phase.joules) : "missing: " + markdown_text(reason_of(phase)),
-                       to_text(seconds(phase.seconds)));
+    out +=
+        fmt::format("| {} | {} | {} |\n", markdown_text(phase.name),
+                    phase.joules ? to_text(*phase.joules) : "missing: " + markdown_text(reason_of(phase)), to_text(seconds(phase.seconds)));
   return out;
 }
 
@@ -71,7 +72,9 @@ std::string processes_table(const Report& report) {
 
 std::string figures(const Report& report) {
   std::string out;
-  const auto add = [&](std::string_view label, const std::string& words) { out += fmt::format("- **{}** {}\n", label, markdown_text(words)); };
+  const auto add = [&](std::string_view label, const std::string& words) {
+    out += fmt::format("- **{}** {}\n", label, markdown_text(words));
+  };
   add("Time", fmt::format("{}, {}", to_text(seconds(report.duration_s)), exit_words(report)));
   if (report.mean_watts || report.peak_watts)
     add("Power", fmt::format("{} mean, {} peak", or_missing(report.mean_watts), or_missing(report.peak_watts)));
@@ -94,18 +97,24 @@ std::string figures(const Report& report) {
 std::string markdown_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (std::string_view("\\`*_[]|~#$").find(c) != std::string_view::npos) (out += '\\') += c;
-    else out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (std::string_view("\\`*_[]|~#$").find(c) != std::string_view::npos)
+      (out += '\\') += c;
+    else
+      out += c;
   }
   return out;
 }
 
 std::string report_markdown(const Report& report) {
   std::string out = fmt::format("### Energy: {}\n\n", markdown_text(headline(report)));
-  if (const std::string interval = interval_words(report); !interval.empty()) out += fmt::format("{}; {}.\n\n", interval, known_words(report));
+  if (const std::string interval = interval_words(report); !interval.empty())
+    out += fmt::format("{}; {}.\n\n", interval, known_words(report));
   out += code_block(command_words(report.command)) + "\n" + figures(report);
   out += components_table(report) + phases_table(report);
   std::string lines;

@@ -39,7 +39,8 @@ bool write_track(PerfettoTrace& trace, const PowerTrack& track, const std::vecto
     }
     std::size_t end = i + 1;
     while (end < slots && !is_known(track, end)) ++end;
-    if (!put(trace.gap(label, seconds(time[i]), seconds(time[end]), "nothing is known here: the counter's last value does not hold"))) return false;
+    if (!put(trace.gap(label, seconds(time[i]), seconds(time[end]), "nothing is known here: the counter's last value does not hold")))
+      return false;
     i = end - 1;
   }
   return true;
@@ -54,8 +55,9 @@ std::string PerfettoTrace::event(std::string_view json) {
 }
 
 std::string PerfettoTrace::head(const Report& report) {
-  std::string out = fmt::format(R"({{"displayTimeUnit":"ms","otherData":{{"schema":"joulery.perfetto/1","command":{},"begin":{}}},"traceEvents":[)",
-                                json_quoted(command_words(report.command)), json_quoted(report.begin));
+  std::string out =
+      fmt::format(R"({{"displayTimeUnit":"ms","otherData":{{"schema":"joulery.perfetto/1","command":{},"begin":{}}},"traceEvents":[)",
+                  json_quoted(command_words(report.command)), json_quoted(report.begin));
   out += event(metadata("process_name", run_pid, 0, "joulery: " + command_words(report.command)));
   for (const ReportProcess& p : report.processes) out += event(metadata("process_name", p.pid, p.pid, p.name));
   return out;
@@ -63,12 +65,13 @@ std::string PerfettoTrace::head(const Report& report) {
 
 std::string PerfettoTrace::counter(std::string_view track, Duration at, const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return {};
-  return event(fmt::format(R"({{"ph":"C","name":{},"pid":{},"ts":{},"args":{{"W":{:.6g}}}}})", json_quoted(fmt::format("power {}", track)), run_pid,
-                           microseconds_text(at.base_units()), *value));
+  return event(fmt::format(R"({{"ph":"C","name":{},"pid":{},"ts":{},"args":{{"W":{:.6g}}}}})", json_quoted(fmt::format("power {}", track)),
+                           run_pid, microseconds_text(at.base_units()), *value));
 }
 
 std::string PerfettoTrace::thread_name(std::int64_t pid, std::int64_t thread, std::string_view name) {
-  const std::string order = fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, thread, thread);
+  const std::string order =
+      fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, thread, thread);
   return event(metadata("thread_name", pid, thread, name)) + event(order);
 }
 
@@ -87,12 +90,14 @@ std::string PerfettoTrace::slice(std::int64_t pid, std::string_view group, std::
     // Thread ids beyond any of Linux (at most 2^22), so that no thread of a process is hit.
     lanes.open.emplace_back();
     if (lane == 0) lanes.first_thread = 100'000'000 + 1000 * threads_++;
-    out += thread_name(pid, lanes.first_thread + static_cast<std::int64_t>(lane), lane == 0 ? std::string(group) : fmt::format("{} {}", group, lane + 1));
+    out += thread_name(pid, lanes.first_thread + static_cast<std::int64_t>(lane),
+                       lane == 0 ? std::string(group) : fmt::format("{} {}", group, lane + 1));
   }
   lanes.open[lane].push_back(end);
   const std::string args = detail.empty() ? "" : fmt::format(R"(,"args":{{"detail":{}}})", json_quoted(detail));
-  return out + event(fmt::format(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{},"dur":{}{}}})", json_quoted(name), json_quoted(group), pid,
-                                 lanes.first_thread + static_cast<std::int64_t>(lane), microseconds_text(begin), microseconds_text(end - begin), args));
+  return out + event(fmt::format(R"({{"ph":"X","name":{},"cat":{},"pid":{},"tid":{},"ts":{},"dur":{}{}}})", json_quoted(name),
+                                 json_quoted(group), pid, lanes.first_thread + static_cast<std::int64_t>(lane), microseconds_text(begin),
+                                 microseconds_text(end - begin), args));
 }
 
 std::string PerfettoTrace::gap(std::string_view track, Duration begin, Duration end, std::string_view reason) {

@@ -54,8 +54,8 @@ Note flag_note(const std::string& flag) {
 }
 
 // The signals that end programs, by number (POSIX and Linux on x86 and ARM).
-constexpr std::pair<int, std::string_view> signal_names[] = {{1, "SIGHUP"},  {2, "SIGINT"},   {3, "SIGQUIT"},  {4, "SIGILL"},
-                                                             {6, "SIGABRT"}, {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},
+constexpr std::pair<int, std::string_view> signal_names[] = {{1, "SIGHUP"},   {2, "SIGINT"},   {3, "SIGQUIT"},  {4, "SIGILL"},
+                                                             {6, "SIGABRT"},  {7, "SIGBUS"},   {8, "SIGFPE"},   {9, "SIGKILL"},
                                                              {11, "SIGSEGV"}, {13, "SIGPIPE"}, {14, "SIGALRM"}, {15, "SIGTERM"}};
 
 std::string seconds_text(double value) { return to_text(seconds(value)); }
@@ -93,8 +93,10 @@ void add_reason_notes(const Report& report, std::vector<Note>& out) {
     if (c.reason.empty() || !c.joules || c.quality == Quality::missing) continue;
     const std::string reason = fmt::format("{}, {}", name_of(c.quality), printable(c.reason));
     auto at = std::find_if(grouped_rows.begin(), grouped_rows.end(), [&](const auto& g) { return g.first == reason; });
-    if (at == grouped_rows.end()) grouped_rows.emplace_back(reason, printable(c.label));
-    else at->second += ", " + printable(c.label);
+    if (at == grouped_rows.end())
+      grouped_rows.emplace_back(reason, printable(c.label));
+    else
+      at->second += ", " + printable(c.label);
   }
   for (const auto& [reason, labels] : grouped_rows) out.push_back({false, fmt::format("{}: {}.", labels, reason)});
 }
@@ -115,12 +117,14 @@ std::string units_of(const ReportWork& work) { return plural(printable(work.unit
 std::vector<Note> notes(const Report& report) {
   std::vector<Note> out;
   for (const std::string& missing : report.energy.missing) out.push_back({true, "Not counted: " + printable(missing) + "."});
-  if (report.energy.partial && report.energy.missing.empty()) out.push_back({true, "The total is partial: something that burns is not in it."});
+  if (report.energy.partial && report.energy.missing.empty())
+    out.push_back({true, "The total is partial: something that burns is not in it."});
   add_gap_notes(report, out);
   if (const auto& s = report.sampling; s.missed > 0)
     out.push_back({true, fmt::format("{} of {} missed.", grouped(s.missed), counted(s.rounds + s.missed, "round"))});
   if (report.steps.marks_lost > 0)
-    out.push_back({true, fmt::format("{} lost: the figures of steps and work cover those that arrived.", counted(report.steps.marks_lost, "mark"))});
+    out.push_back(
+        {true, fmt::format("{} lost: the figures of steps and work cover those that arrived.", counted(report.steps.marks_lost, "mark"))});
   for (const std::string& flag : report.flags) out.push_back(flag_note(flag));
   add_reason_notes(report, out);
   std::ranges::stable_partition(out, [](const Note& note) { return note.warning; });
@@ -180,7 +184,8 @@ std::string baseline_words(const ReportBaseline& baseline, const ReportEnergy& e
   if (!baseline.source.empty()) words += ", " + printable(baseline.source);
   if (!energy.joules || energy.partial) return words;
   const Energy above = energy.joules->value - *baseline.joules;
-  return words + (above < Energy{} ? fmt::format("; the run used {} less", to_text(-above)) : fmt::format("; {} above idle", to_text(above)));
+  return words +
+         (above < Energy{} ? fmt::format("; the run used {} less", to_text(-above)) : fmt::format("; {} above idle", to_text(above)));
 }
 
 std::string carbon_words(const ReportCarbon& carbon) {

@@ -38,7 +38,8 @@ std::string carbon_words(const ReportCarbon& carbon);
 std::string cost_words(const ReportCost& cost);
 std::string steps_words(const ReportSteps& steps);
 std::string work_words(const ReportWork& work);   // "76,800 samples: 0.160 J/sample, 6.24 samples/J"
-std::string rate_words(const ReportWork& work);   // "0.0000444 kWh per 1000 samples; 614 samples/s, 6.24 samples/s per watt"; "" where unknown
+std::string rate_words(
+    const ReportWork& work);   // "0.0000444 kWh per 1000 samples; 614 samples/s, 6.24 samples/s per watt"; "" where unknown
 std::string kpi_words(const ReportKpi& kpi);
 
 }  // namespace joulery

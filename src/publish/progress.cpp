@@ -5,7 +5,8 @@
 
 namespace joulery {
 
-std::string progress_line(Duration elapsed, const std::optional<Energy>& energy, const std::optional<Power>& power, const TextStyle& style) {
+std::string progress_line(Duration elapsed, const std::optional<Energy>& energy, const std::optional<Power>& power,
+                          const TextStyle& style) {
   struct Part {
     std::string text;
     Ink ink;

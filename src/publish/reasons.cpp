@@ -34,8 +34,8 @@ std::string reason_of(const ReportSteps& steps) {
 }
 
 std::string reason_of(const ReportWork& work) {
-  const bool unknown = !work.joules_per_unit || !work.units_per_joule || !work.kwh_per_1000 || !work.units_per_second ||
-                       !work.units_per_second_per_watt;
+  const bool unknown =
+      !work.joules_per_unit || !work.units_per_joule || !work.kwh_per_1000 || !work.units_per_second || !work.units_per_second_per_watt;
   return choose(unknown, work.reason, work.count > 0 ? "the energy or the time of this work is unknown" : "no work was done");
 }
 
@@ -56,18 +56,14 @@ std::string reason_of(const ReportBaseline& baseline) {
   return choose(!baseline.watts || !baseline.joules, baseline.reason, "the idle power of this machine is unknown");
 }
 
-std::string exit_reason(const Report& report) {
-  return choose(!report.exit_code, "", "the recording ends before the command did");
-}
+std::string exit_reason(const Report& report) { return choose(!report.exit_code, "", "the recording ends before the command did"); }
 
 std::string power_reason(const Report& report) {
   const std::string energy = reason_of(report.energy);
   return choose(!report.mean_watts || !report.peak_watts, energy, report.duration_s > 0 ? "too few readings" : "the run took no time");
 }
 
-std::string carbon_reason(const Report& report) {
-  return choose(!report.carbon, report.carbon_reason, "no carbon intensity was applied");
-}
+std::string carbon_reason(const Report& report) { return choose(!report.carbon, report.carbon_reason, "no carbon intensity was applied"); }
 
 std::string cost_reason(const Report& report) { return choose(!report.cost, report.cost_reason, "no tariff was given"); }
 

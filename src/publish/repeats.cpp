@@ -37,7 +37,8 @@ void add_components(std::span<const Report> runs, Repeats& out) {
     for (const ReportComponent& c : run.components) {
       const auto same = [&](const RepeatedComponent& known) { return known.path == c.path; };
       if (std::any_of(out.components.begin(), out.components.end(), same)) continue;
-      out.components.push_back({c.path, c.label, c.overlap, spread_over(runs, [&](const Report& r) { return component_joules(r, c.path); })});
+      out.components.push_back(
+          {c.path, c.label, c.overlap, spread_over(runs, [&](const Report& r) { return component_joules(r, c.path); })});
     }
 }
 
@@ -58,9 +59,12 @@ void write_spread(JsonWriter& json, const Spread& spread) {
   json.key("deviation").number(spread.deviation);
   json.key("min").number(spread.least);
   json.key("max").number(spread.greatest);
-  if (spread.count == 0) json.key("reason").text("no run has this figure");
-  else if (spread.count == 1) json.key("reason").text("one run has no deviation");
-  else json.key("reason").null();
+  if (spread.count == 0)
+    json.key("reason").text("no run has this figure");
+  else if (spread.count == 1)
+    json.key("reason").text("one run has no deviation");
+  else
+    json.key("reason").null();
   json.end_object();
 }
 

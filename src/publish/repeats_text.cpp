@@ -76,8 +76,10 @@ std::string note_lines(std::span<const Report> runs, const TextStyle& style) {
   for (const Report& run : runs)
     for (const Note& note : notes(run)) {
       const auto at = std::find_if(all.begin(), all.end(), [&](const auto& n) { return n.first.text == note.text; });
-      if (at == all.end()) all.emplace_back(note, 1);
-      else ++at->second;
+      if (at == all.end())
+        all.emplace_back(note, 1);
+      else
+        ++at->second;
     }
   std::stable_partition(all.begin(), all.end(), [](const auto& n) { return n.first.warning; });
   std::string out;

@@ -39,8 +39,8 @@ std::string sample_csv_header() { return "time,elapsed_s,component,watts,joules,
 
 std::string sample_csv(const SampleRow& row) {
   return fmt::format("{},{},{},{},{},{},{},{},{}\n", iso_utc(row.time), seconds_field(row.elapsed), csv_field(row.component),
-                     csv_number(row.watts), row.joules ? exact_joules(*row.joules) : "", row.partial ? "true" : "false", name_of(row.quality),
-                     csv_field(row.meter), csv_field(reason_of(row)));
+                     csv_number(row.watts), row.joules ? exact_joules(*row.joules) : "", row.partial ? "true" : "false",
+                     name_of(row.quality), csv_field(row.meter), csv_field(reason_of(row)));
 }
 
 std::string SampleJson::head() const { return "{\"schema\":\"joulery.samples/1\",\"samples\":["; }

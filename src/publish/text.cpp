@@ -24,10 +24,16 @@ Ink ink_of(Quality quality) {
   return inks[static_cast<std::size_t>(quality)];
 }
 
-void add_heading(std::vector<TableRow>& rows, std::string name, std::string words = {}, std::string watts_title = {}, std::string peak = {}) {
+void add_heading(std::vector<TableRow>& rows, std::string name, std::string words = {}, std::string watts_title = {},
+                 std::string peak = {}) {
   if (!rows.empty()) rows.push_back({.heading = true});
-  rows.push_back({.heading = true, .name = std::move(name), .energy = "energy", .share = "share", .watts = std::move(watts_title),
-                  .peak = std::move(peak), .words = std::move(words)});
+  rows.push_back({.heading = true,
+                  .name = std::move(name),
+                  .energy = "energy",
+                  .share = "share",
+                  .watts = std::move(watts_title),
+                  .peak = std::move(peak),
+                  .words = std::move(words)});
 }
 
 TableRow component_row(const ReportComponent& c) {
@@ -72,8 +78,10 @@ void add_phases(const Report& report, std::vector<TableRow>& rows) {
   for (const ReportPhase& phase : report.phases) {
     TableRow row{.name = printable(phase.name), .energy = or_missing(phase.joules)};
     row.missing = !phase.joules;
-    if (row.missing) row.words = fmt::format("{} ({})", printable(reason_of(phase)), to_text(seconds(phase.seconds)));
-    else row.words = to_text(seconds(phase.seconds));
+    if (row.missing)
+      row.words = fmt::format("{} ({})", printable(reason_of(phase)), to_text(seconds(phase.seconds)));
+    else
+      row.words = to_text(seconds(phase.seconds));
     row.bar = share_of(phase.joules, report);
     if (row.bar) row.share = percent(*row.bar);
     if (phase.joules && phase.seconds > 0) row.watts = to_text(watts(to_joules(*phase.joules) / phase.seconds));
@@ -84,8 +92,10 @@ void add_phases(const Report& report, std::vector<TableRow>& rows) {
 TableRow process_row(const ReportProcess& p) {
   TableRow row{.name = fmt::format("{} {}", p.pid, printable(p.name)), .energy = or_missing(p.joules)};
   row.missing = !p.joules;
-  if (row.missing) row.words = fmt::format("{} (CPU {})", printable(reason_of(p)), to_text(seconds(p.cpu_s)));
-  else row.words = to_text(seconds(p.cpu_s));
+  if (row.missing)
+    row.words = fmt::format("{} (CPU {})", printable(reason_of(p)), to_text(seconds(p.cpu_s)));
+  else
+    row.words = to_text(seconds(p.cpu_s));
   if (p.share) row.share = percent(*p.share);
   row.bar = p.share;
   return row;
@@ -98,10 +108,14 @@ TableRow other_processes(std::span<const ReportProcess> others) {
   sum.share = 0;
   for (const ReportProcess& p : others) {
     sum.cpu_s += p.cpu_s;
-    if (p.joules && sum.joules) *sum.joules += *p.joules;
-    else sum.joules.reset();
-    if (p.share && sum.share) *sum.share += *p.share;
-    else sum.share.reset();
+    if (p.joules && sum.joules)
+      *sum.joules += *p.joules;
+    else
+      sum.joules.reset();
+    if (p.share && sum.share)
+      *sum.share += *p.share;
+    else
+      sum.share.reset();
   }
   TableRow row = process_row(sum);
   row.name = others.size() == 1 ? "1 other" : fmt::format("{} others", grouped(static_cast<std::int64_t>(others.size())));
@@ -111,8 +125,8 @@ TableRow other_processes(std::span<const ReportProcess> others) {
 void add_processes(const Report& report, std::vector<TableRow>& rows) {
   if (report.processes.empty()) return;
   add_heading(rows, "Process", "CPU time");
-  const std::size_t shown = report.processes.size() == most_processes + 1 ? report.processes.size()
-                                                                          : std::min(most_processes, report.processes.size());
+  const std::size_t shown =
+      report.processes.size() == most_processes + 1 ? report.processes.size() : std::min(most_processes, report.processes.size());
   std::vector<ReportProcess> sorted = report.processes;
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::pair(a.joules.value_or(Energy{}), a.cpu_s) > std::pair(b.joules.value_or(Energy{}), b.cpu_s);

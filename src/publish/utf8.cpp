@@ -13,12 +13,12 @@ struct Range {
 };
 
 // Unicode 15: the blocks that combine (width 0) and that are wide (width 2), by whole block.
-constexpr Range combining[] = {{0x300, 0x36f}, {0x483, 0x489}, {0x591, 0x5bd}, {0x610, 0x61a}, {0x64b, 0x65f}, {0x93c, 0x93c},
-                               {0x94d, 0x94d}, {0xe31, 0xe31}, {0xe34, 0xe3a}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
-                               {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}};
-constexpr Range wide[] = {{0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0xa4cf}, {0xa960, 0xa97c}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
-                          {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
-                          {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
+constexpr Range combining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},   {0x93c, 0x93c},
+                               {0x94d, 0x94d},   {0xe31, 0xe31},   {0xe34, 0xe3a},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},
+                               {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}};
+constexpr Range wide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},  {0xa960, 0xa97c}, {0xac00, 0xd7a3},
+                          {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6}, {0x1f300, 0x1f64f},
+                          {0x1f680, 0x1f6ff}, {0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
 
 template <std::size_t N>
 bool within(char32_t code, const Range (&ranges)[N]) {
@@ -69,9 +69,12 @@ std::string printable(std::string_view text, bool unicode) {
   std::string out;
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);
-    if (!point.valid || is_control(point.code)) out += escaped(point.code);
-    else if (point.code >= 0x80 && !unicode) out += in_ascii(point.code);
-    else out += text.substr(0, point.bytes);
+    if (!point.valid || is_control(point.code))
+      out += escaped(point.code);
+    else if (point.code >= 0x80 && !unicode)
+      out += in_ascii(point.code);
+    else
+      out += text.substr(0, point.bytes);
     text.remove_prefix(point.bytes);
   }
   return out;
@@ -81,8 +84,10 @@ std::string valid_utf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);
-    if (point.valid) out += text.substr(0, point.bytes);
-    else out += escaped(point.code);
+    if (point.valid)
+      out += text.substr(0, point.bytes);
+    else
+      out += escaped(point.code);
     text.remove_prefix(point.bytes);
   }
   return out;

@@ -36,7 +36,8 @@ struct RecordedEvent {
   std::int64_t count = 0;
 };
 
-// All rounds of one device, oldest first. Column-wise: readings(channel) runs beside `times`.
+// All rounds of one device, oldest first. Column-wise: each column runs beside `before` and `after`, which are kept to
+// the microsecond, `before` rounded down and `after` up. Where a reading is missing `raw` is 0 and stands for nothing.
 struct Series {
   struct Column {
     std::vector<std::int64_t> raw;
@@ -68,6 +69,7 @@ class RecordingWriter {
   // An Error (full disk) leaves the data in memory for the next try.
   virtual Result<void> flush() = 0;
   // Flushes, and folds the write-ahead log into the one file.
+  // May be called again after an Error. A writer destroyed without it loses what was not flushed.
   virtual Result<void> close() = 0;
 };
 
@@ -79,6 +81,7 @@ class Recording {
 
   virtual const Metadata& metadata() const = 0;
   virtual std::span<const RecordedDevice> devices() const = 0;
+  // Rounds in a damaged part of the file are left out, and events() has a "chunk unreadable" for them.
   virtual Result<Series> series(std::size_t device) const = 0;
   virtual Result<std::vector<Mark>> marks() const = 0;                // by time
   virtual Result<std::vector<ProcessSample>> processes() const = 0;   // by process, then time

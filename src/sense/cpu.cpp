@@ -95,11 +95,11 @@ class MemoryMeter final : public Meter {
 };
 
 template <class Meter, class Parse>
-Discovery probe_file(const Machine& machine, std::string_view kind, std::string_view path, Parse parse) {
+Discovery probe_file(const Machine& machine, std::string_view kind, std::string_view path, Duration least_interval, Parse parse) {
   Discovery discovery;
   const Result<std::string> text = machine.read(path);
   if (text && parse(*text)) {
-    discovery.devices.push_back({std::string(kind), std::string(kind), false, std::make_unique<Meter>(machine.path(path))});
+    discovery.devices.push_back({std::string(kind), std::string(kind), false, std::make_unique<Meter>(machine.path(path)), least_interval});
     discovery.findings.push_back(readable_finding(kind, ""));
   } else {
     const std::string detail = text ? machine.path(path) + ": not in the form that Linux writes" : text.error().line();
@@ -110,8 +110,11 @@ Discovery probe_file(const Machine& machine, std::string_view kind, std::string_
 
 }  // namespace
 
-Discovery probe_cpu(const Machine& machine) { return probe_file<CpuMeter>(machine, "cpu", stat_path, parse_system_stat); }
+// Ten ticks of 10 ms: in less time their coarseness outweighs what they tell.
+Discovery probe_cpu(const Machine& machine) { return probe_file<CpuMeter>(machine, "cpu", stat_path, milliseconds(100), parse_system_stat); }
 
-Discovery probe_memory(const Machine& machine) { return probe_file<MemoryMeter>(machine, "memory", meminfo_path, parse_meminfo); }
+Discovery probe_memory(const Machine& machine) {
+  return probe_file<MemoryMeter>(machine, "memory", meminfo_path, seconds(1), parse_meminfo);
+}
 
 }  // namespace joulery

@@ -39,6 +39,7 @@ struct Device {
   std::string name;    // "package-0"
   bool slow = false;   // may take longer than a fast round: gets a thread of its own
   std::unique_ptr<Meter> meter;
+  Duration least_interval{};  // reading it more often tells nothing new, or costs more than it tells
 };
 
 struct Discovery {

@@ -59,10 +59,17 @@ class PerfMeter final : public Meter {
   std::vector<int> descriptors_;
 };
 
-Finding refused(const PerfEvent& event, int error, const Surroundings& around) {
+// "it is 2": what the setting is now.
+std::string paranoid_now(const Machine& machine) {
+  const std::string value = machine.read_or_empty("/proc/sys/kernel/perf_event_paranoid");
+  return value.empty() ? std::string() : "it is " + value;
+}
+
+Finding refused(const PerfEvent& event, int error, const Machine& machine, const Surroundings& around) {
   if (error != EACCES && error != EPERM) return blocked_finding(kind, event.channel.name, Obstacle::perf_unsupported, ::strerror(error));
   const bool seccomp = around.container && ::geteuid() == 0;
-  return blocked_finding(kind, event.channel.name, seccomp ? Obstacle::perf_seccomp : Obstacle::perf_paranoid);
+  if (seccomp) return blocked_finding(kind, event.channel.name, Obstacle::perf_seccomp);
+  return blocked_finding(kind, event.channel.name, Obstacle::perf_paranoid, paranoid_now(machine));
 }
 
 struct OpenEvent {
@@ -82,14 +89,14 @@ void wait_for_counts(const std::vector<OpenEvent>& events) {
   if (std::ranges::any_of(events, stands_still)) ::nanosleep(&two_refreshes, nullptr);
 }
 
-void open_all(const std::vector<PerfEvent>& events, const Surroundings& around, Discovery& discovery) {
+void open_all(const std::vector<PerfEvent>& events, const Machine& machine, const Surroundings& around, Discovery& discovery) {
   std::vector<OpenEvent> opened;
   for (const PerfEvent& event : events) {
     const int descriptor = open_event(event);
     if (descriptor >= 0)
       opened.push_back({&event, descriptor});
     else
-      discovery.findings.push_back(refused(event, errno, around));
+      discovery.findings.push_back(refused(event, errno, machine, around));
   }
   if (around.virtual_machine) wait_for_counts(opened);
   std::vector<Channel> channels;
@@ -127,7 +134,7 @@ Discovery probe_perf(const Machine& machine) {
   const Surroundings around = read_surroundings(machine);
   if (events.empty())
     discovery.findings.push_back(absent_finding(kind, "", around.virtual_machine ? Obstacle::no_rapl_in_vm : Obstacle::perf_no_pmu));
-  open_all(events, around, discovery);
+  open_all(events, machine, around, discovery);
   return discovery;
 }
 

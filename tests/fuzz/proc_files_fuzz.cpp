@@ -19,7 +19,7 @@ void require(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace joulery;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto times = parse_proc_stat(text)) require(times->busy >= 0 && times->busy <= times->total);
+  if (const auto times = parse_system_stat(text)) require(times->busy >= 0 && times->busy <= times->total);
   if (const auto use = parse_meminfo(text)) require(use->total >= 0 && (!use->used || (*use->used >= 0 && *use->used <= use->total)));
   const CpuInfo info = parse_cpuinfo(text);
   require(info.sockets >= 0 && info.cores >= 0 && info.threads >= 0);

@@ -28,7 +28,8 @@ TEST(Html, LooksAsItsGoldenFiles) {
 
 TEST(Html, AsksNothingOfAnyServer) {
   const std::string page = report_html(samples::gpu_run(), samples::gpu_chart());
-  for (const char* request : {"http:", "https:", "src=", "@import", "url(\"", "<link"}) EXPECT_EQ(page.find(request), std::string::npos) << request;
+  for (const char* request : {"http:", "https:", "src=", "@import", "url(\"", "<link"})
+    EXPECT_EQ(page.find(request), std::string::npos) << request;
 }
 
 TEST(Html, NoNameBecomesATagOrAScript) {

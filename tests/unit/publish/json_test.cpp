@@ -40,8 +40,8 @@ TEST(Json, LooksAsItsGoldenFiles) {
 TEST(Json, IsValidForAnIndependentParserAndHasEveryField) {
   for (const auto& [name, report] : samples::all()) {
     const auto parsed = nlohmann::json::parse(report_json(report));
-    for (const char* field : {"schema", "command", "exit_code", "begin", "duration_s", "energy", "components", "phases", "steps", "work", "kpis",
-                              "processes", "carbon", "cost", "sampling", "flags"})
+    for (const char* field : {"schema", "command", "exit_code", "begin", "duration_s", "energy", "components", "phases", "steps", "work",
+                              "kpis", "processes", "carbon", "cost", "sampling", "flags"})
       EXPECT_TRUE(parsed.contains(field)) << name << " lacks " << field;
     EXPECT_EQ(nlohmann::json::parse(report_json(report, 0)), parsed) << name;
   }
@@ -127,8 +127,8 @@ TEST(Json, RandomBytesAreHarmlessEverywhere) {
   std::mt19937 random(23);
   for (int round = 0; round < 3000; ++round) {
     std::string bytes;
-    for (unsigned i = random() % 24; i > 0; --i) bytes += static_cast<char>(random() % 4 ? random() % 256 : 0x20 + random() % 64);
-    EXPECT_NO_THROW((void)nlohmann::json::parse(json_quoted(bytes)));
+    for (auto i = random() % 24; i > 0; --i) bytes += static_cast<char>(random() % 4 ? random() % 256 : 0x20 + random() % 64);
+    EXPECT_TRUE(nlohmann::json::accept(json_quoted(bytes)));
     EXPECT_EQ(html_text(bytes).find_first_of("<>\"'\n"), std::string::npos);
     const std::string line = printable(bytes);
     EXPECT_EQ(line, printable(line));  // nothing is left to escape

@@ -62,9 +62,10 @@ Report gpu_run() {
   r.components = {
       component("node/gpu-0", "GPU 0", estimate(15'000'123'456, 14'700'000'000, 15'300'000'000), 0.60000493824, 120.000987648, 240,
                 Quality::measured, "nvml"),
-      component("node/cpu/package-0", "CPU package 0", estimate(6'250'000'001, 6'187'500'000, 6'312'500'000), 0.25000000004, 50.000000008, 95,
-                Quality::measured, "rapl.powercap"),
-      component("node/dram", "DRAM", estimate(1'250'500'000, 1'200'000'000, 1'300'000'000), 0.05002, 10.004, 14, Quality::measured, "rapl.powercap"),
+      component("node/cpu/package-0", "CPU package 0", estimate(6'250'000'001, 6'187'500'000, 6'312'500'000), 0.25000000004, 50.000000008,
+                95, Quality::measured, "rapl.powercap"),
+      component("node/dram", "DRAM", estimate(1'250'500'000, 1'200'000'000, 1'300'000'000), 0.05002, 10.004, 14, Quality::measured,
+                "rapl.powercap"),
       component("node/rest", "Rest of the node", estimate(2'499'376'543, 1'650'000'000, 3'350'000'000), 0.09997506172, 19.995012344, 21,
                 Quality::estimated, "model", "no meter sees the whole node"),
       component("node/cpu/package-0/core", "CPU package 0 cores", estimate(4'000'000'000, 3'960'000'000, 4'040'000'000), 0, 32, 70,
@@ -77,13 +78,16 @@ Report gpu_run() {
   r.steps = {1200, 19.1, 21.4, 0.0831, 0, {}};
   r.work = {{"sample", 76800, 25000.0 / 76800, 3.072, 25000.0 / 76800 * 1000 / 3.6e6, 614.4, 3.072, {}}};
   r.kpis = {{"accuracy", 0.93, 24000, {}}};
-  r.processes = {process(4242, "python", 230.5, 20000, 0.8), process(4243, "python: loader 0", 60.25, 3000, 0.12),
-                 process(4244, "python: loader 1", 20, 1000, 0.04), process(4245, "nvidia-smi", 4, 250, 0.01),
-                 process(4246, "sh", 3, 250, 0.01),   process(4247, "git", 2, 300, 0.012),
+  r.processes = {process(4242, "python", 230.5, 20000, 0.8),
+                 process(4243, "python: loader 0", 60.25, 3000, 0.12),
+                 process(4244, "python: loader 1", 20, 1000, 0.04),
+                 process(4245, "nvidia-smi", 4, 250, 0.01),
+                 process(4246, "sh", 3, 250, 0.01),
+                 process(4247, "git", 2, 300, 0.012),
                  process(4248, "uname", 1, 200, 0.008)};
   r.baseline = ReportBaseline{40, microjoules(5'000'000'000), "measured for 5 s before the run", {}};
-  r.carbon = ReportCarbon{25000.0 / 3.6e6 * 480, 24100.0 / 3.6e6 * 480, 25900.0 / 3.6e6 * 480, 480, 1.0, "world", "Ember", 2023,
-                          "no place given", {}};
+  r.carbon = ReportCarbon{
+      25000.0 / 3.6e6 * 480, 24100.0 / 3.6e6 * 480, 25900.0 / 3.6e6 * 480, 480, 1.0, "world", "Ember", 2023, "no place given", {}};
   r.cost = ReportCost{25000.0 / 3.6e6 * 0.3, "EUR", "0.30 EUR/kWh from --tariff"};
   r.sampling = {0.1, 1250, 0, {}};
   return r;
@@ -105,7 +109,8 @@ Report vm_estimate() {
                             Quality::estimated, "model", reason)};
   r.steps = {};
   r.baseline = ReportBaseline{5, microjoules(300'000'000), "estimated from the model's idle power", {}};
-  r.carbon = ReportCarbon{600.0 / 3.6e6 * 56 * 1.1, 420.0 / 3.6e6 * 56 * 1.1, 780.0 / 3.6e6 * 56 * 1.1, 56, 1.1, "FR", "Ember", 2023, "", {}};
+  r.carbon =
+      ReportCarbon{600.0 / 3.6e6 * 56 * 1.1, 420.0 / 3.6e6 * 56 * 1.1, 780.0 / 3.6e6 * 56 * 1.1, 56, 1.1, "FR", "Ember", 2023, "", {}};
   r.cost_reason = "no tariff was given; use --tariff";
   r.sampling = {0.1, 600, 0, {}};
   r.flags = {"vm-share", "tdp-assumed", "cpu-assumed"};
@@ -119,7 +124,9 @@ Report partial() {
   r.duration_s = 20;
   r.mean_watts = 50;
   r.peak_watts = 80;
-  r.energy = {estimate(1'000'000'000, 990'000'000, 1'010'000'000), Quality::measured, true,
+  r.energy = {estimate(1'000'000'000, 990'000'000, 1'010'000'000),
+              Quality::measured,
+              true,
               {"node/dram: this processor has no DRAM domain", "node/cpu/package-1: energy_uj may be read by root alone"}};
   r.components = {component("node/cpu/package-0", "CPU package 0", estimate(1'000'000'000, 990'000'000, 1'010'000'000), 1.0, 50, 80,
                             Quality::measured, "rapl.powercap")};
@@ -147,7 +154,9 @@ Report partial() {
   r.processes = {p};
   r.baseline_reason = "not yet learnt on this machine; use --baseline 5s";
   r.carbon_reason = "switched off";
-  r.sampling = {0.1, 180, 20,
+  r.sampling = {0.1,
+                180,
+                20,
                 {{8, 9, "rapl.powercap package-0: read failed (EIO)", false},
                  {11, 11.5, "rapl.powercap package-0: read failed (EIO)", false},
                  {18, 20, "rapl.powercap package-0: the counter was reset", true}}};
@@ -183,8 +192,15 @@ Report failed() {
 
 Report weird_names() {
   Report r = vm_estimate();
-  r.command = {"sh", "-c", "echo 'a \"b\"' <in >out && printf '\n\t\x1b[31m'", "na\xc3\xafve", "\xe6\x97\xa5\xe6\x9c\xac", "bad\xff\xfe", "",
-               "</script><script>alert(1)</script>", "|pipe|`tick`"};
+  r.command = {"sh",
+               "-c",
+               "echo 'a \"b\"' <in >out && printf '\n\t\x1b[31m'",
+               "na\xc3\xafve",
+               "\xe6\x97\xa5\xe6\x9c\xac",
+               "bad\xff\xfe",
+               "",
+               "</script><script>alert(1)</script>",
+               "|pipe|`tick`"};
   r.components[0].label = "CPU <0> & \"friends\"";
   r.components[1].label = "=HYPERLINK(\"x\"), b";
   ReportProcess p = process(1, "evil\x1b[2J\xe2\x80\xaename\n| a <b> & c", 1.5, 600, 1.0);
@@ -219,7 +235,8 @@ std::vector<Report> three_runs() {
 
 Chart gpu_chart() {
   Chart chart;
-  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::measured, false, {}}, cpu{"node/cpu/package-0", "CPU package 0", Quality::measured, false, {}};
+  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::measured, false, {}},
+      cpu{"node/cpu/package-0", "CPU package 0", Quality::measured, false, {}};
   PowerTrack dram{"node/dram", "DRAM", Quality::measured, false, {}}, rest{"node/rest", "Rest of the node", Quality::estimated, false, {}};
   PowerTrack core{"node/cpu/package-0/core", "CPU package 0 cores", Quality::measured, true, {}};
   for (int s = 0; s <= 125; ++s) chart.time.push_back(s);
@@ -272,7 +289,8 @@ Chart partial_chart() {
 
 Chart many_steps_chart() {
   Chart chart;
-  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::measured, false, {}}, cpu{"node/cpu/package-0", "CPU package 0", Quality::derived, false, {}};
+  PowerTrack gpu{"node/gpu-0", "GPU 0", Quality::measured, false, {}},
+      cpu{"node/cpu/package-0", "CPU package 0", Quality::derived, false, {}};
   for (int i = 0; i <= 5000; ++i) chart.time.push_back(i * 0.2);
   for (int i = 0; i < 5000; ++i) {
     gpu.watts.push_back(200 + 60 * std::sin(i * 0.01) + (i % 7) * 4);

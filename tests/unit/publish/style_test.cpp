@@ -20,14 +20,13 @@ TEST(Style, WhenColoursAreUsed) {
     bool terminal, expected;
   };
   const Row table[] = {
-      {Choice::automatic, unset, "xterm", true, true},  {Choice::automatic, unset, "xterm", false, false},
-      {Choice::automatic, "1", "xterm", true, false},   {Choice::automatic, "", "xterm", true, true},  // set but empty does not count
-      {Choice::automatic, "0", "xterm", true, false},   {Choice::automatic, unset, "dumb", true, false},
-      {Choice::automatic, unset, unset, true, true},    {Choice::always, "1", "dumb", false, true},
-      {Choice::always, unset, "xterm", false, true},    {Choice::never, unset, "xterm", true, false},
+      {Choice::automatic, unset, "xterm", true, true}, {Choice::automatic, unset, "xterm", false, false},
+      {Choice::automatic, "1", "xterm", true, false},  {Choice::automatic, "", "xterm", true, true},  // set but empty does not count
+      {Choice::automatic, "0", "xterm", true, false},  {Choice::automatic, unset, "dumb", true, false},
+      {Choice::automatic, unset, unset, true, true},   {Choice::always, "1", "dumb", false, true},
+      {Choice::always, unset, "xterm", false, true},   {Choice::never, unset, "xterm", true, false},
   };
-  for (const Row& row : table)
-    EXPECT_EQ(use_colour(row.choice, row.no_color, row.term, row.terminal), row.expected) << (&row - table);
+  for (const Row& row : table) EXPECT_EQ(use_colour(row.choice, row.no_color, row.term, row.terminal), row.expected) << (&row - table);
 }
 
 TEST(Style, ColourChoiceIsReadOrRefused) {
@@ -62,9 +61,20 @@ TEST(Progress, FitsItsWidth) {
 }
 
 TEST(Numbers, ThreeSignificantDigits) {
-  const std::pair<double, const char*> table[] = {{0, "0"},        {1, "1"},           {0.93, "0.930"},  {0.3255, "0.326"}, {6.2421, "6.24"},
-                                                  {614.4, "614"},  {76800, "76,800"},  {9.996, "10.0"},  {99.97, "100"},    {1234567, "1,234,567"},
-                                                  {9.0422e-5, "0.0000904"}, {4.2e-9, "4.2e-09"}, {-0.002142, "-0.00214"}, {999.6, "1,000"}};
+  const std::pair<double, const char*> table[] = {{0, "0"},
+                                                  {1, "1"},
+                                                  {0.93, "0.930"},
+                                                  {0.3255, "0.326"},
+                                                  {6.2421, "6.24"},
+                                                  {614.4, "614"},
+                                                  {76800, "76,800"},
+                                                  {9.996, "10.0"},
+                                                  {99.97, "100"},
+                                                  {1234567, "1,234,567"},
+                                                  {9.0422e-5, "0.0000904"},
+                                                  {4.2e-9, "4.2e-09"},
+                                                  {-0.002142, "-0.00214"},
+                                                  {999.6, "1,000"}};
   for (const auto& [value, text] : table) EXPECT_EQ(compact(value), text);
   EXPECT_EQ(grouped(-1234), "-1,234");
   EXPECT_EQ(grouped(123), "123");
@@ -78,7 +88,9 @@ TEST(Numbers, ThreeSignificantDigits) {
 TEST(Utf8, PrintableIsHarmless) {
   EXPECT_EQ(printable("a\n\t\r\x1b[2J\x7f"), "a\\n\\t\\r\\x1b[2J\\x7f");
   EXPECT_EQ(printable("\xe2\x80\xae"), "\\u{202e}");
-  EXPECT_EQ(printable("\xc2\x9b" "31m"), "\\x9b31m");  // CSI in one character
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m");  // CSI in one character
   EXPECT_EQ(printable("\xff"), "\\xff");
   EXPECT_EQ(printable("5 \xc2\xb5s", false), "5 us");
   EXPECT_EQ(display_width("\xe6\x97\xa5\xe6\x9c\xac"), 4);

@@ -14,10 +14,18 @@ namespace joulery {
 namespace {
 
 TEST(Csv, FieldsAreQuotedAsRfc4180SaysAndStartNoFormula) {
-  const std::pair<const char*, const char*> table[] = {
-      {"plain", "plain"},       {"", ""},       {"a,b", "\"a,b\""},     {"say \"hi\"", "\"say \"\"hi\"\"\""}, {"two\nlines", "\"two\nlines\""},
-      {"=1+1", "'=1+1"},        {"+1", "'+1"},  {"-1", "'-1"},          {"@SUM(A1)", "'@SUM(A1)"},           {"=A,B", "\"'=A,B\""},
-      {"bad\xff", "bad\\xff"},  {"na\xc3\xafve", "na\xc3\xafve"}};
+  const std::pair<const char*, const char*> table[] = {{"plain", "plain"},
+                                                       {"", ""},
+                                                       {"a,b", "\"a,b\""},
+                                                       {"say \"hi\"", "\"say \"\"hi\"\"\""},
+                                                       {"two\nlines", "\"two\nlines\""},
+                                                       {"=1+1", "'=1+1"},
+                                                       {"+1", "'+1"},
+                                                       {"-1", "'-1"},
+                                                       {"@SUM(A1)", "'@SUM(A1)"},
+                                                       {"=A,B", "\"'=A,B\""},
+                                                       {"bad\xff", "bad\\xff"},
+                                                       {"na\xc3\xafve", "na\xc3\xafve"}};
   for (const auto& [text, field] : table) EXPECT_EQ(csv_field(text), field);
   EXPECT_EQ(csv_number(12.5), "12.5");
   EXPECT_EQ(csv_number(std::nullopt), "");
@@ -63,11 +71,12 @@ TEST(Samples, ChartRowsSumUpAndAGapMakesThemPartial) {
     json += writer.row(row);
   }
   json += writer.tail();
-  EXPECT_EQ(csv, "time,elapsed_s,component,watts,joules,partial,quality,meter,reason\n"
-                 "2026-03-01T12:00:00.500000Z,0.500000,node/cpu,10,5.000000,false,integrated,,\n"
-                 "2026-03-01T12:00:01.000000Z,1.000000,node/cpu,20,15.000000,false,integrated,,\n"
-                 "2026-03-01T12:00:01.500000Z,1.500000,node/cpu,,,true,missing,,no reading\n"
-                 "2026-03-01T12:00:02.000000Z,2.000000,node/cpu,10,20.000000,true,integrated,,\n");
+  EXPECT_EQ(csv,
+            "time,elapsed_s,component,watts,joules,partial,quality,meter,reason\n"
+            "2026-03-01T12:00:00.500000Z,0.500000,node/cpu,10,5.000000,false,integrated,,\n"
+            "2026-03-01T12:00:01.000000Z,1.000000,node/cpu,20,15.000000,false,integrated,,\n"
+            "2026-03-01T12:00:01.500000Z,1.500000,node/cpu,,,true,missing,,no reading\n"
+            "2026-03-01T12:00:02.000000Z,2.000000,node/cpu,10,20.000000,true,integrated,,\n");
   const auto parsed = nlohmann::json::parse(json);
   EXPECT_EQ(parsed["schema"], "joulery.samples/1");
   ASSERT_EQ(parsed["samples"].size(), 4u);

@@ -12,7 +12,8 @@ namespace joulery {
 namespace {
 
 TEST(Text, LooksAsItsGoldenFiles) {
-  for (const auto& [name, report] : samples::all()) expect_golden(name + ".txt", report_text(report, {.colour = false, .unicode = true, .width = 80}));
+  for (const auto& [name, report] : samples::all())
+    expect_golden(name + ".txt", report_text(report, {.colour = false, .unicode = true, .width = 80}));
 }
 
 TEST(Text, NarrowWideAsciiAndColour) {
@@ -42,8 +43,7 @@ TEST(Text, WithoutUnicodeAllIsAscii) {
 
 TEST(Text, WithoutColourNoEscapeSequenceGetsThrough) {
   for (const auto& [name, report] : samples::all())
-    for (const bool unicode : {true, false})
-      EXPECT_EQ(report_text(report, {.unicode = unicode}).find('\x1b'), std::string::npos) << name;
+    for (const bool unicode : {true, false}) EXPECT_EQ(report_text(report, {.unicode = unicode}).find('\x1b'), std::string::npos) << name;
 }
 
 TEST(Text, AMissingFigureIsCalledMissingAndKeepsItsReason) {

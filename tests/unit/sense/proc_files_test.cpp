@@ -11,14 +11,14 @@ namespace {
 using namespace joulery::testing;
 
 TEST(ProcStat, BusyIsAllButIdleWaitingAndStolen) {
-  const auto times = parse_proc_stat("cpu  100 20 30 4000 50 6 7 8 99 0\ncpu0 1 2 3 4\n");
+  const auto times = parse_system_stat("cpu  100 20 30 4000 50 6 7 8 99 0\ncpu0 1 2 3 4\n");
   ASSERT_TRUE(times);
   EXPECT_EQ(times->busy, 100 + 20 + 30 + 6 + 7);  // a guest's 99 lie within user's 100
   EXPECT_EQ(times->total, 163 + 4000 + 50 + 8);
 }
 
 TEST(ProcStat, OldKernelsHaveFewerColumns) {
-  const auto times = parse_proc_stat("cpu 1 2 3 4\n");
+  const auto times = parse_system_stat("cpu 1 2 3 4\n");
   ASSERT_TRUE(times);
   EXPECT_EQ(times->busy, 6);
   EXPECT_EQ(times->total, 10);
@@ -27,7 +27,7 @@ TEST(ProcStat, OldKernelsHaveFewerColumns) {
 TEST(ProcStat, WhatIsNoSuchFileIsNothing) {
   for (const char* bad :
        {"", "cpu", "cpu0 1 2 3 4\n", "cpu 1 2 3\n", "cpu a 2 3 4\n", "cpu 1 2 3 -4\n", "cpu 1 2 3 99999999999999999999\n", "intr 1\n"})
-    EXPECT_FALSE(parse_proc_stat(bad)) << bad;
+    EXPECT_FALSE(parse_system_stat(bad)) << bad;
 }
 
 TEST(MemInfo, UsedIsWhatIsNotAvailable) {
