@@ -82,12 +82,13 @@ Result<Calibration> checked(Calibration c) {
   for (const auto& [name, power] : {std::pair{"idle", std::optional(c.idle)}, {"half", c.half}, {"max", std::optional(c.max)}}) {
     const double value = power ? to_watts(*power) : 1.0;
     if (!std::isfinite(value) || value <= 0 || value > most_watts) {
-      return fail(ErrorCode::usage, fmt::format("{} of {} W is no power of a machine", name, to_decimal(value)), "", "give watts above 0 and at most 1 MW");
+      return fail(ErrorCode::usage, fmt::format("{} of {} W is no power of a machine", name, to_decimal(value)), "",
+                  "give watts above 0 and at most 1 MW");
     }
   }
   const auto refuse = [](const char* low, Power a, const char* high, Power b) {
-    return fail(ErrorCode::usage, fmt::format("{} ({} W) is not below {} ({} W)", low, to_decimal(to_watts(a)), high, to_decimal(to_watts(b))), "",
-                give_again);
+    const std::string from = to_decimal(to_watts(a)), to = to_decimal(to_watts(b));
+    return fail(ErrorCode::usage, fmt::format("{} ({} W) is not below {} ({} W)", low, from, high, to), "", give_again);
   };
   if (c.idle >= c.max) return refuse("idle", c.idle, "max", c.max);
   if (c.half && c.idle >= *c.half) return refuse("idle", c.idle, "half", *c.half);
@@ -104,7 +105,8 @@ Result<Calibration> parse_calibration(std::string_view text, const std::string& 
                 fmt::format("{}:{}", path, error.source().begin.line), give_again);
   }
   if (auto known = known_keys(table, path); !known) return std::unexpected(known.error());
-  const auto idle = power_of(table, "idle_watts", path), max = power_of(table, "max_watts", path), half = power_of(table, "half_watts", path);
+  const auto idle = power_of(table, "idle_watts", path), max = power_of(table, "max_watts", path);
+  const auto half = power_of(table, "half_watts", path);
   for (const auto* each : {&idle, &max, &half}) {
     if (!*each) return std::unexpected(each->error());
   }
