@@ -45,6 +45,19 @@ Result<std::optional<Power>> power_of(const toml::table& table, const char* key,
   return std::optional(watts(*value));
 }
 
+// toml++ runs into undefined behaviour on some letters beyond ASCII in a bare key, and no key here has any: the number
+// of the first line with such a byte before its first quote or comment, or 0.
+std::size_t line_beyond_ascii(std::string_view text) {
+  std::size_t line = 1;
+  bool plain = true;
+  for (const char c : text) {
+    if (c == '\n') { ++line; plain = true; }
+    if (c == '"' || c == '\'' || c == '#') plain = false;
+    if (plain && static_cast<unsigned char>(c) >= 0x80) return line;
+  }
+  return 0;
+}
+
 Result<std::string> whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -97,6 +110,10 @@ Result<Calibration> checked(Calibration c) {
 }
 
 Result<Calibration> parse_calibration(std::string_view text, const std::string& path) {
+  if (const std::size_t line = line_beyond_ascii(text)) {
+    return fail(ErrorCode::format, "the calibration is no TOML: a letter beyond ASCII outside quotes", fmt::format("{}:{}", path, line),
+                give_again);
+  }
   toml::table table;
   try {  // toml++ throws here; nothing leaves this function
     table = toml::parse(text, path);
