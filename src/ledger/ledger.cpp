@@ -1,9 +1,12 @@
 #include "ledger/ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "core/units.h"
 #include "ledger/estimate.h"
 
 namespace joulery {
@@ -19,6 +22,9 @@ Duration lost_time(const Track& track, Interval when) {
   return lost;
 }
 
+// "nvml energy", "nvml power": two channels of one device may disagree too.
+std::string name_of(const EnergySource& source) { return source.meter + " " + source.channel.name; }
+
 std::string first_gap_reason(const Track& track) { return track.gaps().empty() ? "no reading" : track.gaps().front().reason; }
 
 }  // namespace
@@ -26,6 +32,7 @@ std::string first_gap_reason(const Track& track) { return track.gaps().empty() ?
 Ledger::Ledger(const Timeline& timeline, const std::optional<PowerModel>& model, Fill fill, std::vector<MissingPart> missing)
     : run_(timeline.run) {
   const auto chosen = chosen_sources(timeline);
+  note_disagreements(timeline, chosen);
   add_measured(chosen);
   const bool measured = std::ranges::any_of(rows_, [](const Row& row) { return row.track && !row.overlap; });
   for (const EnergySource* source : chosen)
@@ -45,6 +52,18 @@ std::vector<const EnergySource*> Ledger::chosen_sources(const Timeline& timeline
   for (const EnergySource& source : timeline.sources)
     if (best[{source.channel.component.path(), source.channel.scope}] == &source) chosen.push_back(&source);
   return chosen;
+}
+
+void Ledger::note_disagreements(const Timeline& timeline, const std::vector<const EnergySource*>& chosen) {
+  for (const EnergySource* source : chosen)
+    for (const EnergySource& other : timeline.sources) {
+      if (&other == source || other.channel.component != source->channel.component || other.channel.scope != source->channel.scope) continue;
+      const Span a = source->track.energy(run_), b = other.track.energy(run_);
+      if (!a.energy || !b.energy || a.partial || b.partial) continue;
+      if (a.energy->high < b.energy->low || b.energy->high < a.energy->low)
+        flags_.push_back(fmt::format("sources-disagree: {}: {} says {}, {} says {}", source->channel.component.path(), name_of(*source),
+                                     to_text(a.energy->value), name_of(other), to_text(b.energy->value)));
+    }
 }
 
 void Ledger::add_measured(const std::vector<const EnergySource*>& chosen) {

@@ -101,6 +101,7 @@ class Teller {
       else if (w[i] == "max") channel.max_power = watts(si(w.at(++i)));
       else if (w[i] == "burns") channel.always_burns = true;
       else if (w[i] == "platform") channel.scope = Scope::platform;
+      else if (w[i] == "accuracy") channel.accuracy.relative = static_cast<double>(whole(without_comma(w.at(++i)))) / 100;
       else refuse(fmt::format("no such word of a meter: {}", w[i]));
     }
     devices_.push_back({w.at(1), w.at(2), milliseconds(100), {channel}});
@@ -149,7 +150,7 @@ class Teller {
     static const std::map<std::string, Judge> judges{
         {"energy", &Teller::energy},   {"total", &Teller::total},     {"partial", &Teller::partial}, {"quality", &Teller::quality},
         {"counted", &Teller::counted}, {"overlap", &Teller::counted}, {"absent", &Teller::absent},   {"gap", &Teller::gap},
-        {"gaps", &Teller::gaps},       {"ambiguous", &Teller::ambiguous}, {"power", &Teller::power}, {"flag", &Teller::flag}};
+        {"gaps", &Teller::gaps},       {"ambiguous", &Teller::ambiguous}, {"power", &Teller::power}, {"flag", &Teller::flag}, {"no-flag", &Teller::no_flag}};
     const auto found = judges.find(line.words.at(1));
     if (found == judges.end()) refuse(fmt::format("no such expectation: {}", line.words.at(1)));
     (this->*found->second)(line);
@@ -179,7 +180,12 @@ class Teller {
   }
   void counted(const Line& line) { check(need_row(line.words.at(2)).overlap == (line.words[1] == "overlap"), line, "the opposite"); }
   void absent(const Line& line) { check(!row(line.words.at(2)), line, "a row"); }
-  void flag(const Line& line) { check(std::ranges::find(ledger_->flags(), line.words.at(2)) != ledger_->flags().end(), line, "no such flag"); }
+  void flag(const Line& line) {
+    const std::string wanted = joined(line.words, 2);
+    const auto has = [&](const std::string& flag) { return flag.starts_with(wanted); };
+    check(std::ranges::any_of(ledger_->flags(), has), line, ledger_->flags().empty() ? "none" : ledger_->flags().front());
+  }
+  void no_flag(const Line& line) { check(ledger_->flags().empty(), line, ledger_->flags().empty() ? "" : ledger_->flags().front()); }
 
   // Gaps of the source, whether its row has a track or not.
   const std::vector<Gap>& gaps_of(const std::string& path) const {
