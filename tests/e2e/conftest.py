@@ -125,10 +125,11 @@ def microjoules(joules):
     return round(joules * 1e6)
 
 
-def row(report, path_end):
-    """The component whose path ends so."""
-    rows = [c for c in report["components"] if c["path"].endswith(path_end)]
-    assert len(rows) == 1, f"{path_end}: {[c['path'] for c in report['components']]}"
+def row(report, name):
+    """The component of that name: "package-0" is the processor's, "dram" its memory."""
+    path = {"package-0": "node/cpu/package-0", "dram": "node/dram/package-0"}.get(name, name)
+    rows = [c for c in report["components"] if c["path"] == path]
+    assert len(rows) == 1, f"{name}: {[c['path'] for c in report['components']]}"
     return rows[0]
 
 

@@ -145,7 +145,7 @@ def test_suspend_twice(terminal):
 
 
 def test_suspend_and_background(terminal):
-    terminal.command("$J sh -c 'echo star''ted; sleep 0.5; echo fin''ished; exit 9'")
+    terminal.command("$J sh -c 'echo star''ted; sleep 3; echo fin''ished; exit 9'")
     terminal.expect("started")
     terminal.send("\x1a")
     terminal.expect("Stopped")

@@ -20,7 +20,7 @@ def measured(joulery, with_rapl, staircase_load, tmp_path_factory):
 
 
 @pytest.mark.parametrize("zone, path", [("intel-rapl:0 package-0", "package-0"), ("intel-rapl:0:2 dram", "dram"),
-                                        ("intel-rapl:0:0 core", "core")])
+                                        ("intel-rapl:0:0 core", "node/cpu/package-0/core")])
 def test_within_half_a_percent_of_the_models_own_counter(measured, zone, path):
     report, truth = measured
     assert row(report, path)["joules"] == pytest.approx(truth[zone], rel=0.005)
@@ -29,8 +29,8 @@ def test_within_half_a_percent_of_the_models_own_counter(measured, zone, path):
 def test_each_joule_counted_once(measured):
     """The total is package plus DRAM; core and uncore lie within the package and psys over it all."""
     report, truth = measured
-    counted = [c["path"].rsplit("/", 1)[-1] for c in report["components"] if not c["overlap"] and c["quality"] == "measured"]
-    assert sorted(counted) == ["dram", "package-0"]
+    counted = [c["path"] for c in report["components"] if not c["overlap"] and c["quality"] == "measured"]
+    assert sorted(counted) == ["node/cpu/package-0", "node/dram/package-0"]
     total = sum(c["joules"] for c in report["components"] if not c["overlap"] and c["quality"] == "measured")
     assert total == pytest.approx(truth["intel-rapl:0 package-0"] + truth["intel-rapl:0:2 dram"], rel=0.005)
 
