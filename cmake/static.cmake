@@ -17,13 +17,13 @@ if(JOULERY_STATIC)
     set_target_properties(fmt::fmt PROPERTIES IMPORTED_LOCATION_${configuration} ${CMAKE_BINARY_DIR}/libjoulery_fmt.a)
   endforeach()
 
-  add_library(joulery_dl_find_object OBJECT cmake/compat/dl_find_object.c)
+  add_library(joulery_older_glibc OBJECT cmake/compat/dl_find_object.c cmake/compat/hypot.c)
 endif()
 
 # joulery_self_contained(TARGET): after its target_link_libraries; does nothing where JOULERY_STATIC is off.
 function(joulery_self_contained target)
   if(JOULERY_STATIC)
-    target_link_libraries(${target} PRIVATE joulery_dl_find_object)
+    target_link_libraries(${target} PRIVATE joulery_older_glibc)
     add_dependencies(${target} joulery_fmt)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -fuse-ld=bfd -Wl,--gc-sections -Wl,--as-needed -Wl,--exclude-libs,ALL)
   endif()

@@ -26,7 +26,7 @@ def main():
     options = parser.parse_args()
     with multiprocessing.Pool(options.threads) as pool:
         used = sum(pool.map(burn, [options.seconds] * options.threads, chunksize=1))
-    print(f"busy for {options.seconds:g} s on {options.threads}: {used:.2f} s of CPU time")
+    print(f"busy for {options.seconds:g} s on {options.threads}: {used:.3f} s of CPU time")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ Result<Power> watts_of(const std::string& text, const char* option) {
 }  // namespace
 
 int calibrate_command(std::vector<std::string> arguments) {
-  CLI::App app("Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy and, better still, with half "
+  CLI::App app("Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy\nand, better still, with half "
                "of them busy.", "joulery calibrate");
   std::string idle, most, half, source;
   app.add_option("--idle", idle, "watts at rest")->required()->type_name("W");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,8 +56,10 @@ constexpr int chart_slots = 480, chart_bands = 400;  // what a page of common wi
 
 }  // namespace
 
+bool put(std::FILE* to, std::string_view text) { return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0; }
+
 int complain(std::string_view command, const Error& error, int code) {
-  fmt::print(stderr, "joulery {}: {}\n", command, one_line(error.line()));
+  put(stderr, fmt::format("joulery {}: {}\n", command, one_line(error.line())));
   return code;
 }
 
@@ -66,7 +69,7 @@ std::optional<int> parse(CLI::App& options, std::vector<std::string> arguments) 
   try {
     options.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", options.help());
+    put(stdout, options.help());
     return 0;
   } catch (const CLI::ParseError& error) {
     return complain(options.get_name().substr(std::string_view("joulery ").size()), {ErrorCode::usage, error.what(), "", nearest_option(options, given)}, exit_usage);
@@ -120,6 +123,12 @@ std::string told(const LoadedRun& run, const FormChoice& form, const TextStyle& 
   if (form.markdown) return report_markdown(report);
   if (form.html) return report_html(report, run.chart(chart_slots, chart_bands));
   return report_text(report, style);
+}
+
+Result<void> check_sysroot(const std::string& folder) {
+  struct stat found{};
+  if (folder.empty() || (::stat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode))) return {};
+  return fail(ErrorCode::usage, "--sysroot is no folder", folder, "give a tree with sys/ and proc/ in it");
 }
 
 Result<Duration> parse_interval(const std::string& text) {

@@ -5,8 +5,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/loaded_run.h"
@@ -14,6 +16,9 @@
 #include "publish/style.h"
 
 namespace joulery {
+
+// Writes all of `text`; false where nobody takes it (a closed pipe, a full device). Never throws, unlike fmt::print.
+bool put(std::FILE* to, std::string_view text);
 
 // Prints "joulery COMMAND: ..." as one line on stderr and returns `code`.
 int complain(std::string_view command, const Error& error, int code);
@@ -45,6 +50,9 @@ Result<Fill> parse_fill(std::string_view text);
 
 // A report in the form that was asked for.
 std::string told(const LoadedRun& run, const FormChoice& form, const TextStyle& style);
+
+// A folder, or "" for this machine. Errors: usage.
+Result<void> check_sysroot(const std::string& folder);
 
 // 1 ms to 1 h. Errors: usage.
 Result<Duration> parse_interval(const std::string& text);

@@ -70,7 +70,7 @@ void print_text(const std::vector<Finding>& findings, bool any, const CpuIdentit
 }  // namespace
 
 int doctor_command(std::vector<std::string> arguments) {
-  CLI::App app("Shows which meters this machine has, which can be read, and what mends the others. Exit code 0 where something "
+  CLI::App app("Shows which meters this machine has, which can be read, and what mends the others.\nExit code 0 where something "
                "measures energy, 4 where only an estimate is possible.", "joulery doctor");
   bool json = false;
   std::string sysroot;
@@ -81,6 +81,7 @@ int doctor_command(std::vector<std::string> arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const auto style = style_for(form, STDOUT_FILENO);
   if (!style) return complain("doctor", style.error(), exit_usage);
+  if (const auto there = check_sysroot(sysroot); !there) return complain("doctor", there.error(), exit_usage);
   const Machine machine(sysroot);
   Discovery discovery = discover(machine);
   const bool any = std::ranges::count_if(discovery.devices, measures) > 0;

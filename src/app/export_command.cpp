@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_trace_slots = 100'000, most_trace_bands = 100'000;  // what a trace viewer still opens at once
 
-bool put(const std::string& text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
+bool put(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
 
 bool export_csv(const LoadedRun& run) {
   bool written = put(sample_csv_header());

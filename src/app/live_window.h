@@ -21,13 +21,15 @@ class LiveWindow final : public RoundConsumer {
 
   // What is kept now, as a recording of a run from `when.begin` to `when.end`.
   MemoryRecording recording(Interval when) const;
-  // Until when every device has been read: the latest instant about which all is known.
+  // Until when every device that tells energy has been read (or, where none does, the CPUs' busy time): the latest
+  // instant about which all is known.
   MonoTime complete_until() const;
 
  private:
   using Readings = std::vector<Reading>;
   std::vector<RecordedDevice> devices_;
   std::size_t most_;
+  std::vector<bool> awaited_;                 // by device: whether complete_until() waits for it
   mutable std::mutex mutex_;
   std::vector<std::deque<Readings>> rounds_;  // by device
   std::deque<Suspension> suspensions_;

@@ -87,9 +87,6 @@ class LogLines {
   std::vector<LogColumn> columns_;
 };
 
-// Writes a line; false where nobody reads any more.
-bool put(const std::string& line) { return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0; }
-
 int stream(Discovery& discovery, LogLines lines, LogFormat format, Duration interval, const SignalGate& gate) {
   struct Late final : RoundConsumer {
     LiveWindow* window = nullptr;
@@ -101,11 +98,11 @@ int stream(Discovery& discovery, LogLines lines, LogFormat format, Duration inte
   LiveWindow window(recorded(discovery.devices, sampler), window_rounds);
   late.window = &window;
   sampler.start();
-  const MonoTime begin = mono_now();
-  MonoTime last = window.complete_until();
+  const MonoTime begin = window.complete_until();
+  MonoTime last = begin;
   lines.settle(window.recording({last, last}));
   const LogWriter writer(lines.columns(), format);
-  bool read = put(writer.header());
+  bool read = put(stdout, writer.header());
   for (MonoTime next = begin + interval; read; next = std::max(next + interval, mono_now())) {
     // A little after the round was due, so that it is in.
     if (gate.next_request_to_end(next + milliseconds(1))) break;
@@ -113,7 +110,7 @@ int stream(Discovery& discovery, LogLines lines, LogFormat format, Duration inte
     if (now <= last) continue;
     const Interval when{last, now};
     const ClockMap clocks = ClockMap::now();
-    read = put(writer.row(clocks.to_wall(now), now - begin, lines.values(window.recording(when), when)));
+    read = put(stdout, writer.row(clocks.to_wall(now), now - begin, lines.values(window.recording(when), when)));
     last = now;
   }
   sampler.stop();
@@ -138,6 +135,7 @@ int log_command(std::vector<std::string> arguments) {
   if (!choices) return complain("log", choices.error(), exit_usage);
   auto gate = SignalGate::open();
   if (!gate) return complain("log", gate.error(), 1);
+  if (const auto there = check_sysroot(sysroot); !there) return complain("log", there.error(), exit_usage);
   const Machine machine(sysroot);
   Discovery discovery = discover(machine);
   const CpuIdentity cpu = read_cpu_identity(machine);

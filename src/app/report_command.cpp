@@ -22,7 +22,7 @@ int report_command(std::vector<std::string> arguments) {
   if (!choices) return complain("report", choices.error(), exit_usage);
   const auto run = LoadedRun::load(file, *choices);
   if (!run) return complain("report", run.error(), 1);
-  fmt::print("{}", told(*run, form, *style));
+  if (!put(stdout, told(*run, form, *style))) return complain("report", error_from_errno(errno, "cannot write", "standard output"), 1);
   return 0;
 }
 

@@ -136,7 +136,8 @@ class Runner {
     const auto interval = parse_interval(o_.interval);
     if (!interval) return refuse(interval.error());
     const auto baseline = o_.baseline.empty() ? Result<Duration>(Duration{}) : parse_duration(o_.baseline);
-    if (!baseline) return refuse(baseline.error());
+    if (!baseline) return refuse({baseline.error().code, baseline.error().what, "--baseline", baseline.error().hint});
+    if (const auto there = check_sysroot(o_.sysroot); !there) return refuse(there.error());
     const auto style = style_for(o_.form, STDERR_FILENO);
     if (!style) return refuse(style.error());
     const auto choices = choices_from(o_.factors);
@@ -176,9 +177,9 @@ class Runner {
     plan_.recording = path;
     const bool shown = ::isatty(STDERR_FILENO) == 1 && !o_.quiet;
     Progress progress;
-    if (shown) progress = [this](Duration elapsed) { fmt::print(stderr, "{}{}", progress_clear, progress_line(elapsed, {}, {}, style_)); std::fflush(stderr); };
+    if (shown) progress = [this](Duration elapsed) { put(stderr, std::string(progress_clear) + progress_line(elapsed, {}, {}, style_)); };
     const MeasurementEnd end = measure(plan_, discovery_.devices, gate_, progress);
-    if (shown) fmt::print(stderr, "{}", progress_clear);
+    if (shown) put(stderr, progress_clear);
     return end;
   }
 
@@ -203,7 +204,7 @@ class Runner {
   void print(const std::string& text) {
     if (o_.quiet) return;
     if (o_.summary.empty()) {
-      fmt::print(stderr, "{}", text);
+      put(stderr, text);
       return;
     }
     std::ofstream file(o_.summary, summary_begun_ ? std::ios::app : std::ios::trunc);

@@ -55,7 +55,7 @@ class JsonRows final : public SqlRows {
 }  // namespace
 
 int sql_command(std::vector<std::string> arguments) {
-  CLI::App app("Asks a recording in SQL. `samples` holds every reading decoded, `marks`, `processes`, `events`, `metadata` the rest.", "joulery sql");
+  CLI::App app("Asks a recording in SQL.\n`samples` holds every reading decoded; `marks`, `processes`, `events` and `metadata` hold the rest.", "joulery sql");
   std::string file, text;
   bool json = false;
   app.add_option("FILE", file, "a recording made by joulery run")->required();

@@ -45,6 +45,19 @@ Result<std::optional<Power>> power_of(const toml::table& table, const char* key,
   return std::optional(watts(*value));
 }
 
+// toml++ runs into undefined behaviour on some letters beyond ASCII in a bare key, and no key here has any: the number
+// of the first line with such a byte before its first quote or comment, or 0.
+std::size_t line_beyond_ascii(std::string_view text) {
+  std::size_t line = 1;
+  bool plain = true;
+  for (const char c : text) {
+    if (c == '\n') { ++line; plain = true; }
+    if (c == '"' || c == '\'' || c == '#') plain = false;
+    if (plain && static_cast<unsigned char>(c) >= 0x80) return line;
+  }
+  return 0;
+}
+
 Result<std::string> whole_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -82,12 +95,13 @@ Result<Calibration> checked(Calibration c) {
   for (const auto& [name, power] : {std::pair{"idle", std::optional(c.idle)}, {"half", c.half}, {"max", std::optional(c.max)}}) {
     const double value = power ? to_watts(*power) : 1.0;
     if (!std::isfinite(value) || value <= 0 || value > most_watts) {
-      return fail(ErrorCode::usage, fmt::format("{} of {} W is no power of a machine", name, to_decimal(value)), "", "give watts above 0 and at most 1 MW");
+      return fail(ErrorCode::usage, fmt::format("{} of {} W is no power of a machine", name, to_decimal(value)), "",
+                  "give watts above 0 and at most 1 MW");
     }
   }
   const auto refuse = [](const char* low, Power a, const char* high, Power b) {
-    return fail(ErrorCode::usage, fmt::format("{} ({} W) is not below {} ({} W)", low, to_decimal(to_watts(a)), high, to_decimal(to_watts(b))), "",
-                give_again);
+    const std::string from = to_decimal(to_watts(a)), to = to_decimal(to_watts(b));
+    return fail(ErrorCode::usage, fmt::format("{} ({} W) is not below {} ({} W)", low, from, high, to), "", give_again);
   };
   if (c.idle >= c.max) return refuse("idle", c.idle, "max", c.max);
   if (c.half && c.idle >= *c.half) return refuse("idle", c.idle, "half", *c.half);
@@ -96,15 +110,19 @@ Result<Calibration> checked(Calibration c) {
 }
 
 Result<Calibration> parse_calibration(std::string_view text, const std::string& path) {
-  toml::table table;
-  try {  // toml++ throws here; nothing leaves this function
-    table = toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", error.description()),
-                fmt::format("{}:{}", path, error.source().begin.line), give_again);
+  if (const std::size_t line = line_beyond_ascii(text)) {
+    return fail(ErrorCode::format, "the calibration is no TOML: a letter beyond ASCII outside quotes", fmt::format("{}:{}", path, line),
+                give_again);
   }
+  const toml::parse_result parsed = toml::parse(text, path);
+  if (!parsed) {
+    return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", parsed.error().description()),
+                fmt::format("{}:{}", path, parsed.error().source().begin.line), give_again);
+  }
+  const toml::table& table = parsed.table();
   if (auto known = known_keys(table, path); !known) return std::unexpected(known.error());
-  const auto idle = power_of(table, "idle_watts", path), max = power_of(table, "max_watts", path), half = power_of(table, "half_watts", path);
+  const auto idle = power_of(table, "idle_watts", path), max = power_of(table, "max_watts", path);
+  const auto half = power_of(table, "half_watts", path);
   for (const auto* each : {&idle, &max, &half}) {
     if (!*each) return std::unexpected(each->error());
   }

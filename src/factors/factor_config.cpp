@@ -12,7 +12,6 @@
 
 #include "core/near_names.h"
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 namespace joulery {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "core/near_names.h"
@@ -93,7 +94,9 @@ struct Parts {
 // "Sweden, Stockholm county", "SWE/stockholm county", "SE-AB" (ISO 3166-2); no region where it is none of these.
 Parts split(std::string_view text) {
   std::size_t at = text.find_first_of(",/");
-  if (at == std::string_view::npos && text.find(':') == std::string_view::npos && text.find('-') == 2) at = 2;
+  // ISO 3166-2: two letters, a hyphen, one to three letters or digits. Anything longer is no region's code but a misspelt one.
+  const bool code = text.size() >= 4 && text.size() <= 6 && text[2] == '-' && std::ranges::all_of(text.substr(3), [](unsigned char c) { return std::isalnum(c); });
+  if (at == std::string_view::npos && code) at = 2;
   if (at == std::string_view::npos) return {text, ""};
   return {text.substr(0, at), text.substr(at + 1)};
 }

@@ -29,7 +29,8 @@ Features tree_features(const MachineShape& m) {
 
 std::array<double, 9> shape_features(const MachineShape& m, Ends ends) {
   return {1.0, std::log(ends.idle / ends.full) + 1, std::log(ends.full / (m.tdp * m.chips)) - 0.3, year_feature(m.year),
-          std::log(m.cores / m.chips) - 2, std::log(m.chips), m.threads / m.cores - 1.5, std::log(m.tdp) - 4.6, std::log(m.memory_gb) - 3.5};
+          std::log(m.cores / m.chips) - 2, std::log(m.chips), m.threads / m.cores - 1.5, std::log(m.tdp) - 4.6,
+          std::log(m.memory_gb) - 3.5};
 }
 
 double value_of(const RegressionTree& tree, const Features& x) {

@@ -195,7 +195,8 @@ class PowerModelBuilder {
   double memory_share_ = 1;
 };
 
-PowerModel PowerModel::for_machine(const CpuIdentity& cpu, const std::optional<Calibration>& calibration, std::optional<Power> tdp_override) {
+PowerModel PowerModel::for_machine(const CpuIdentity& cpu, const std::optional<Calibration>& calibration,
+                                   std::optional<Power> tdp_override) {
   return PowerModelBuilder(cpu, calibration, tdp_override).build();
 }
 

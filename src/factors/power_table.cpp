@@ -81,10 +81,10 @@ const TypicalHost& PowerTable::host_of(std::string_view family) const {
 }
 
 bool PowerTable::whole() const {
-  const bool modes = std::ranges::all_of(std::array{"a_priori", "no_tdp", "no_family", "neither", "new_family", "two_points", "three_points"},
-                                         [&](const char* mode) { return bands.contains(mode); });
-  return modes && whole_target(idle, *this) && whole_target(full, *this) && shape.size() == 9 && smooth_curve.size() == level_count && hosts.contains("") &&
-         package.size() == level_count && memory.value > 0 && tdp_guess.value > 0;
+  constexpr std::array modes = {"a_priori", "no_tdp", "no_family", "neither", "new_family", "two_points", "three_points"};
+  if (!std::ranges::all_of(modes, [&](const char* mode) { return bands.contains(mode); })) return false;
+  return whole_target(idle, *this) && whole_target(full, *this) && shape.size() == 9 && smooth_curve.size() == level_count &&
+         hosts.contains("") && package.size() == level_count && memory.value > 0 && tdp_guess.value > 0;
 }
 
 PowerTable read_power_table(shipped::Lines lines) {

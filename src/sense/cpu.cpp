@@ -111,7 +111,9 @@ Discovery probe_file(const Machine& machine, std::string_view kind, std::string_
 }  // namespace
 
 // Ten ticks of 10 ms: in less time their coarseness outweighs what they tell.
-Discovery probe_cpu(const Machine& machine) { return probe_file<CpuMeter>(machine, "cpu", stat_path, milliseconds(100), parse_system_stat); }
+Discovery probe_cpu(const Machine& machine) {
+  return probe_file<CpuMeter>(machine, "cpu", stat_path, milliseconds(100), parse_system_stat);
+}
 
 Discovery probe_memory(const Machine& machine) {
   return probe_file<MemoryMeter>(machine, "memory", meminfo_path, seconds(1), parse_meminfo);

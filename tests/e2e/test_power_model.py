@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data" / "estimate"
-SEEDS = ["7", "12"]  # two ways of dealing the processors out to ten folds
+SEEDS = ["7"]  # how the processors are dealt out to ten folds; others differ by 0.2 % (docs/decisions/0003-the-estimate.md)
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,7 @@ TEST_F(CalibrationFile, NamesTheNearestKey) {
 
 TEST_F(CalibrationFile, SaysWhatIsWrong) {
   EXPECT_NE(error_of("idle_watts = \n").where.find(":1"), std::string::npos);
+  EXPECT_NE(error_of("max_watts = 9\nid\xd1\xb8 = 4\n").where.find(":2"), std::string::npos);
   EXPECT_EQ(error_of("idle_watts = \"55\"\nmax_watts = 100\n").what, "idle_watts is not a number of watts");
   EXPECT_EQ(error_of("idle_watts = 55\n").what, "max_watts is missing in the calibration");
   EXPECT_EQ(error_of("max_watts = 55\n").what, "idle_watts is missing in the calibration");
