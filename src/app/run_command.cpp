@@ -64,6 +64,8 @@ std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) 
     return complain("run", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"}, exit_usage);
   }
   o.command = separated ? after : rest;
+  if (o.repeats > 1 && (o.form.csv || o.form.markdown || o.form.html))
+    return complain("run", {ErrorCode::usage, "a series of runs is told as text or --json only", "--repeat", "or report on each recording: joulery report FILE"}, exit_usage);
   if (o.command.empty()) return complain("run", {ErrorCode::usage, "no command to run", "", "joulery run [options] -- CMD"}, exit_usage);
   return std::nullopt;
 }
