@@ -1,7 +1,9 @@
 #include "factors/calibration.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "core/near_names.h"
 #include "core/units.h"
@@ -51,7 +50,10 @@ std::size_t line_beyond_ascii(std::string_view text) {
   std::size_t line = 1;
   bool plain = true;
   for (const char c : text) {
-    if (c == '\n') { ++line; plain = true; }
+    if (c == '\n') {
+      ++line;
+      plain = true;
+    }
     if (c == '"' || c == '\'' || c == '#') plain = false;
     if (plain && static_cast<unsigned char>(c) >= 0x80) return line;
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 #include <span>
 
 #include "core/near_names.h"
-
-#include <toml++/toml.h>
 
 namespace joulery {
 namespace {

@@ -6,6 +6,8 @@
 // never added. Where the whole node has a source, what its parts leave is the derived part "node/rest". Parts without
 // a source are missing, with a reason, or filled by the power model where the caller asks for it.
 //
+// Where two sources of one component differ by more than their intervals allow, the ledger says so and keeps its choice.
+//
 // Invariant: total(i) is the sum of the energies of the counted rows over i, to the microjoule, for every interval, and
 // total(a,b) + total(b,c) == total(a,c).
 #pragma once
@@ -68,6 +70,7 @@ class Ledger {
 
  private:
   std::vector<const EnergySource*> chosen_sources(const Timeline& timeline) const;
+  void note_disagreements(const Timeline& timeline, const std::vector<const EnergySource*>& chosen);
   void add_measured(const std::vector<const EnergySource*>& chosen);
   void add_rest(const EnergySource& node);
   void add_missing(std::vector<MissingPart> missing);

@@ -29,6 +29,7 @@ constexpr FlagWords flag_words[] = {
     {"ambiguous-wrap", true, "A counter may have wrapped more than once between two readings; the least that fits is counted."},
     {"suspended", true, "The machine was suspended during the run; that time is not in the duration and its energy is not counted."},
     {"not-ended", true, "The recording ends before the command did: the figures cover what was kept."},
+    {"sources-disagree", true, "Two meters of one component differ by more than their errors allow; the first is counted."},
     {"parts-exceed-whole", true, "Meters of parts show more energy than the meter of the whole that holds them; the parts are counted."},
     {"cpu-assumed", true, "The estimate does not know this processor: it uses the average of all families."},
     {"tdp-assumed", false, "The estimate assumes this processor's thermal design power from its family."},
@@ -235,6 +236,10 @@ std::string kpi_words(const ReportKpi& kpi) {
   const std::string value = std::isfinite(kpi.last) ? fmt::format("{:.6g}", kpi.last) : "missing (" + reason_of(kpi) + ")";
   if (!kpi.joules_at_last) return fmt::format("{} {}; energy missing: {}", printable(kpi.name), value, printable(reason_of(kpi)));
   return fmt::format("{} {} after {}", printable(kpi.name), value, to_text(joules(*kpi.joules_at_last)));
+}
+
+std::string process_words(const ReportProcess& process) {
+  return process.pid == 0 ? process.name : fmt::format("{} {}", process.pid, process.name);
 }
 
 }  // namespace joulery

@@ -158,7 +158,8 @@ Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Met
                               ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
   // An empty recording need not survive a power cut: starting a run waits for no disk.
   // Small pages: a dozen tables that are nearly empty cost little, and so does each commit.
-  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done) return done;
+  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done)
+    return done;
   if (auto done = database_.execute(recording_schema + numbers); !done) return done;
   if (auto done = write_devices(devices); !done) return done;
   if (auto done = database_.execute("COMMIT;PRAGMA synchronous=NORMAL"); !done) return done;
@@ -235,8 +236,8 @@ Result<void> Writer::write_summaries(std::int64_t chunk, const RoundColumns& rou
 
 Result<void> Writer::write_round_rows(bool chunk, std::size_t device, std::size_t from, std::size_t count) {
   const RoundColumns& rounds = open_rounds_[device];
-  auto insert = database_.prepare(chunk ? "INSERT INTO chunk VALUES (NULL,?,?,?,?,?,?,?,?)"
-                                        : "REPLACE INTO tail VALUES (NULL,?,?,?,?,?,?,?,?)");
+  auto insert =
+      database_.prepare(chunk ? "INSERT INTO chunk VALUES (NULL,?,?,?,?,?,?,?,?)" : "REPLACE INTO tail VALUES (NULL,?,?,?,?,?,?,?,?)");
   if (!insert) return std::unexpected(insert.error());
   std::int64_t missing = 0;
   for (const auto& channel : rounds.channels) missing += summarise(channel, from, count).missing;
