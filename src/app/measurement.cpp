@@ -176,6 +176,8 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   }
   facts.unseen_cpu = attendance.unseen();
   facts.marks_lost = marks.lost();
+  if (marks.unheard_processes() > 0) facts.notes.push_back(fmt::format("marks-unheard: {} processes", marks.unheard_processes()));
+  for (const Error& problem : marks.problems()) facts.notes.push_back("marks-unreadable: " + problem.line());
   for (const auto& [name, json] : to_metadata(facts)) (*writer)->set(name, json);
   finish(**writer, attendance.in_file_until() - begin, result);
   return result;

@@ -200,6 +200,7 @@ void add_sampling(const RunRecord& run, Report& report) {
   if (ambiguous) report.flags.push_back("ambiguous-wrap");
   if (!run.timeline.suspensions.empty()) report.flags.push_back("suspended");
   if (!run.timeline.run_ended) report.flags.push_back("not-ended");
+  report.flags.insert(report.flags.end(), run.facts.notes.begin(), run.facts.notes.end());
   report.flags.insert(report.flags.end(), run.ledger.flags().begin(), run.ledger.flags().end());
 }
 

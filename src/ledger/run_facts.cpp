@@ -101,6 +101,7 @@ const Entry entries[] = {
        for (const Json& work : j) f.work.push_back({work.at("unit").get<std::string>(), work.at("count").get<double>()});
      }},
     {"marks_lost", [](const Json& j, RunFacts& f) { f.marks_lost = j.get<std::int64_t>(); }},
+    {"notes", [](const Json& j, RunFacts& f) { f.notes = j.get<std::vector<std::string>>(); }},
     {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(j.get<std::int64_t>()); }},
     {"idle",
      [](const Json& j, RunFacts& f) {
@@ -131,6 +132,7 @@ Metadata to_metadata(const RunFacts& facts) {
   if (facts.run) put("run_begin_ns", facts.run->begin.ns);
   if (facts.run && facts.run_ended) put("run_end_ns", facts.run->end.ns);
   if (facts.baseline) put("baseline_begin_ns", facts.baseline->begin.ns), put("baseline_end_ns", facts.baseline->end.ns);
+  if (!facts.notes.empty()) put("notes", facts.notes);
   if (facts.marks_lost) put("marks_lost", facts.marks_lost);
   if (facts.unseen_cpu > Duration{}) put("unseen_cpu_ns", facts.unseen_cpu.base_units());
   if (facts.idle)

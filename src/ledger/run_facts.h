@@ -43,6 +43,7 @@ struct RunFacts {
   std::vector<MissingPart> missing;
   std::vector<WorkDone> work;           // --work
   std::int64_t marks_lost = 0;
+  std::vector<std::string> notes;       // what went wrong beside the meters: flags of the report, "marks-unheard: 2 processes"
   Duration unseen_cpu;                  // CPU time of children that came and went unseen
   std::optional<IdlePower> idle;
   FactorChoice factors;

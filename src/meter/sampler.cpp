@@ -1,7 +1,6 @@
 #include "meter/sampler.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 
 #include "meter/counter.h"
@@ -61,35 +60,25 @@ void Sampler::start() {
 
 void Sampler::stop() {
   if (!running_) return;
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-  }
-  stopping_.notify_all();
+  stop_.raise();
   threads_.clear();  // joins
   const MonoTime now = mono_now();
   for (std::size_t i = 0; i < devices_.size(); ++i) read(i, now);
   running_ = false;
 }
 
-bool Sampler::wait_until(MonoTime deadline) {
-  std::unique_lock lock(mutex_);
-  const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline.ns)};
-  return !stopping_.wait_until(lock, until, [this] { return stop_; });
-}
-
-void Sampler::watch_suspension(MonoTime now) {
+void Sampler::watch_suspension() {
   const Duration total = suspended_so_far();
   if (total - suspended_ < least_suspension) return;
-  consumer_.suspended({now, total - suspended_});
+  consumer_.suspended({mono_now(), total - suspended_});
   suspended_ = total;
 }
 
 void Sampler::run(const Group& group, MonoTime first) {
   const bool first_group = group.devices.front() == 0;
-  for (MonoTime deadline = first; wait_until(deadline);) {
+  for (MonoTime deadline = first; stop_.wait_until(deadline);) {
     for (const std::size_t device : group.devices) read(device, deadline);
-    if (first_group) watch_suspension(mono_now());
+    if (first_group) watch_suspension();
     deadline = deadline + group.interval;
     // A deadline that is half an interval past or more is gone; one that is less late is still met.
     const std::int64_t late = (mono_now() - deadline).base_units(), interval = group.interval.base_units();

@@ -6,13 +6,12 @@
 // interval between the two lies inside every series.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "meter/round.h"
+#include "meter/stop_flag.h"
 #include "sense/meter.h"
 
 namespace joulery {
@@ -41,17 +40,14 @@ class Sampler {
   std::vector<Group> groups() const;
   void run(const Group& group, MonoTime first);
   void read(std::size_t device, MonoTime deadline);
-  bool wait_until(MonoTime deadline);            // false: stop was asked for
-  void watch_suspension(MonoTime now);
+  void watch_suspension();
 
   std::vector<Device>& devices_;
   RoundConsumer& consumer_;
   std::vector<Duration> intervals_;
   std::vector<Sink> sinks_;
   std::vector<std::jthread> threads_;
-  std::mutex mutex_;
-  std::condition_variable stopping_;
-  bool stop_ = false;
+  StopFlag stop_;
   bool running_ = false;
   Duration suspended_;                           // boot minus monotonic time when last looked; first thread only
 };

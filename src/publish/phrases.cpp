@@ -29,6 +29,8 @@ constexpr FlagWords flag_words[] = {
     {"ambiguous-wrap", true, "A counter may have wrapped more than once between two readings; the least that fits is counted."},
     {"suspended", true, "The machine was suspended during the run; that time is not in the duration and its energy is not counted."},
     {"not-ended", true, "The recording ends before the command did: the figures cover what was kept."},
+    {"marks-unheard", true, "Marks of some processes were not heard: there was no room for their ring in shared memory."},
+    {"marks-unreadable", true, "A ring of marks could not be read; its marks are lost."},
     {"sources-disagree", true, "Two meters of one component differ by more than their errors allow; the first is counted."},
     {"parts-exceed-whole", true, "Meters of parts show more energy than the meter of the whole that holds them; the parts are counted."},
     {"cpu-assumed", true, "The estimate does not know this processor: it uses the average of all families."},

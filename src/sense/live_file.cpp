@@ -15,7 +15,7 @@
 namespace joulery {
 namespace {
 
-constexpr Duration look_again_after = milliseconds(8);  // the coarse clock may show two ticks less than 10 ms
+constexpr Duration look_again_after = milliseconds(42);  // the coarse clock may show two ticks less than 50 ms
 
 ssize_t read_at_start(int fd, std::span<char> buffer) {
   ssize_t count;

@@ -2,8 +2,8 @@
 //
 // A file of sysfs stays itself: a removed device makes its reads fail (ENODEV), and only then is it opened again. A plain
 // file (a recorded tree, whose writer may replace it by rename, or remove it and bring it back) would go on showing its
-// old text through the open descriptor, so its path is looked up again when the last look is 10 ms old or more: at a
-// period of 10 ms and longer every read sees the present file, at 1 kHz a replaced file is seen at most 10 ms late, and
+// old text through the open descriptor, so its path is looked up again when the last look is 50 ms old or more: at a
+// period of 50 ms and longer every read sees the present file, at 1 kHz a replaced file is seen at most 50 ms late, and
 // the look costs nothing that counts. Taking away the right to read does not end what is already open, as on any UNIX.
 //
 // Invariant: read() allocates nothing and throws nothing.
