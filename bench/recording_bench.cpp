@@ -141,7 +141,8 @@ Trace rapl(const std::string& name, std::size_t devices, std::size_t channels, s
       const MonoTime due = MonoTime{1'000'000'000'000} + milliseconds(100 * static_cast<std::int64_t>(i));
       rounds.due.push_back(due);
       rounds.before.push_back(due + nanoseconds(60'000 + static_cast<std::int64_t>(late(random))));
-      rounds.after.push_back(rounds.before.back() + nanoseconds(static_cast<std::int64_t>(12'000 * static_cast<double>(channels) * noise(random))));
+      rounds.after.push_back(rounds.before.back() +
+                             nanoseconds(static_cast<std::int64_t>(12'000 * static_cast<double>(channels) * noise(random))));
       for (std::size_t c = 0; c < channels; ++c) {
         if (random() % 50 == 0) watts[c] = level(random);
         counts[c] += watts[c] * 0.1 * noise(random) * 16384;
@@ -219,7 +220,8 @@ int main() {
   std::string pattern = (fs::temp_directory_path() / "joulery-bench-XXXXXX").string();
   const fs::path folder = ::mkdtemp(pattern.data());
   const fs::path logs = fs::path(JOULERY_SOURCE_DIR) / "../shared/data/sensors/gpu_power_benchmark";
-  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>12} {:>11} {:>10}\n", "trace", "samples", "B/sample", "less empty", "M/s written", "M/s read", "read, s");
+  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>12} {:>11} {:>10}\n", "trace", "samples", "B/sample", "less empty", "M/s written", "M/s read",
+             "read, s");
   if (fs::exists(logs)) {
     measure(nvidia_smi(logs), folder, 1000);
     measure(power_meter(logs), folder, 5000);

@@ -31,8 +31,8 @@ def joulery(folder):
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"joulery failed: {done.stderr}")
-    rows = {c["path"].rsplit("/", 1)[-1]: c for c in stage.json_in(done.stderr)["components"]}
-    package, dram = rows["package-0"], rows["dram"]
+    rows = {c["path"]: c for c in stage.json_in(done.stderr)["components"]}
+    package, dram = rows["node/cpu/package-0"], rows["node/dram/package-0"]
     known = f"90 %: {package['low']:.1f} .. {package['high']:.1f} J"
     return {"package": package["joules"], "dram": dram["joules"]}, true_joules(out), known
 

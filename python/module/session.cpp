@@ -58,7 +58,8 @@ PyObject* begin_session(PyObject*, PyObject* arguments) {
 PyObject* end_session(PyObject*, PyObject* handle) {
   auto* session = static_cast<Session*>(PyCapsule_GetPointer(handle, handle_name));
   if (session == nullptr) return nullptr;
-  if (!session->belongs_here()) return raise({ErrorCode::unsupported, "this measurement was begun in another process", "", "begin one after the fork"});
+  if (!session->belongs_here())
+    return raise({ErrorCode::unsupported, "this measurement was begun in another process", "", "begin one after the fork"});
   const auto text = without_gil([&]() -> Result<std::string> {
     const Result<Report> report = session->stop();
     if (!report) return std::unexpected(report.error());

@@ -59,8 +59,9 @@ def test_a_program_that_holds_the_interpreter_leaves_no_gap():
     report = json.loads(m.to_json())
     assert m.seconds >= held
     assert report["sampling"]["gaps"] == []
-    assert report["sampling"]["rounds"] + report["sampling"]["missed"] >= held / 0.01
-    assert report["sampling"]["rounds"] >= 20  # a sampler in need of the interpreter gets two or three
+    coarsest = 0.1  # without a sensor only the CPUs' busy time is read, no more often than this
+    assert report["sampling"]["rounds"] + report["sampling"]["missed"] >= held / coarsest
+    assert report["sampling"]["rounds"] >= 10  # a sampler in need of the interpreter gets two or three
 
 
 def test_measurements_may_nest():

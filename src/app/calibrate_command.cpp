@@ -21,8 +21,10 @@ Result<Power> watts_of(const std::string& text, const char* option) {
 }  // namespace
 
 int calibrate_command(std::vector<std::string> arguments) {
-  CLI::App app("Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy\nand, better still, with half "
-               "of them busy.", "joulery calibrate");
+  CLI::App app(
+      "Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy\nand, better still, with half "
+      "of them busy.",
+      "joulery calibrate");
   std::string idle, most, half, source;
   app.add_option("--idle", idle, "watts at rest")->required()->type_name("W");
   app.add_option("--max", most, "watts with all CPUs busy")->required()->type_name("W");
@@ -41,7 +43,8 @@ int calibrate_command(std::vector<std::string> arguments) {
   const auto calibration = checked(wanted);
   if (!calibration) return complain("calibrate", calibration.error(), exit_usage);
   if (const auto written = write_calibration(calibration_file(), *calibration); !written) return complain("calibrate", written.error(), 1);
-  fmt::print("Estimates on this machine now start from {} at rest and {} at full load.\nKept in {}\n", to_text(calibration->idle), to_text(calibration->max), calibration_file());
+  fmt::print("Estimates on this machine now start from {} at rest and {} at full load.\nKept in {}\n", to_text(calibration->idle),
+             to_text(calibration->max), calibration_file());
   return 0;
 }
 

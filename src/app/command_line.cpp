@@ -56,7 +56,9 @@ constexpr int chart_slots = 480, chart_bands = 400;  // what a page of common wi
 
 }  // namespace
 
-bool put(std::FILE* to, std::string_view text) { return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0; }
+bool put(std::FILE* to, std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
+}
 
 int complain(std::string_view command, const Error& error, int code) {
   put(stderr, fmt::format("joulery {}: {}\n", command, one_line(error.line())));
@@ -72,7 +74,8 @@ std::optional<int> parse(CLI::App& options, std::vector<std::string> arguments) 
     put(stdout, options.help());
     return 0;
   } catch (const CLI::ParseError& error) {
-    return complain(options.get_name().substr(std::string_view("joulery ").size()), {ErrorCode::usage, error.what(), "", nearest_option(options, given)}, exit_usage);
+    return complain(options.get_name().substr(std::string_view("joulery ").size()),
+                    {ErrorCode::usage, error.what(), "", nearest_option(options, given)}, exit_usage);
   }
   return std::nullopt;
 }
@@ -102,11 +105,14 @@ Result<TextStyle> style_for(const FormChoice& choice, int descriptor) {
 }
 
 void add_factor_options(CLI::App& options, FactorWords& words) {
-  options.add_option("--place", words.place, "country or cloud region whose electricity is used: SWE, Germany, aws:eu-west-1")->type_name("PLACE");
+  options.add_option("--place", words.place, "country or cloud region whose electricity is used: SWE, Germany, aws:eu-west-1")
+      ->type_name("PLACE");
   options.add_option("--carbon-intensity", words.intensity, "a factor of your own: 334 (g/kWh) or 412lb/MWh")->type_name("FACTOR");
   options.add_option("--pue", words.pue, "power usage effectiveness of the data centre, 1 or more")->type_name("N");
   options.add_option("--tariff", words.tariff, "price of electricity: \"0.30 EUR/kWh\"")->type_name("PRICE");
-  options.add_option("--estimate", words.estimate, "which parts without a sensor to estimate: auto (only where nothing has one), all, none")->type_name("WHICH");
+  options
+      .add_option("--estimate", words.estimate, "which parts without a sensor to estimate: auto (only where nothing has one), all, none")
+      ->type_name("WHICH");
 }
 
 Result<Fill> parse_fill(std::string_view text) {

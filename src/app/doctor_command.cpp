@@ -30,7 +30,8 @@ bool measures(Device& device) {
 std::string as_json(const std::vector<Finding>& findings, bool any) {
   nlohmann::ordered_json json{{"schema", "joulery.doctor/1"}, {"measures", any}, {"meters", nlohmann::ordered_json::array()}};
   for (const Finding& f : findings)
-    json["meters"].push_back({{"kind", f.kind}, {"device", f.device}, {"found", f.found}, {"readable", f.readable}, {"reason", f.reason}, {"remedy", f.remedy}});
+    json["meters"].push_back(
+        {{"kind", f.kind}, {"device", f.device}, {"found", f.found}, {"readable", f.readable}, {"reason", f.reason}, {"remedy", f.remedy}});
   return json.dump(2) + "\n";
 }
 
@@ -46,7 +47,9 @@ std::string indented(const std::string& text, const char* by) {
 }
 
 void print_finding(const Finding& f, const TextStyle& style) {
-  const auto [word, ink] = f.readable ? std::pair("measures", Ink::good) : f.found ? std::pair("blocked", Ink::bad) : std::pair("absent", Ink::dim);
+  const auto [word, ink] = f.readable ? std::pair("measures", Ink::good)
+                           : f.found  ? std::pair("blocked", Ink::bad)
+                                      : std::pair("absent", Ink::dim);
   const std::string name = f.device.empty() ? f.kind : f.kind + " " + f.device;
   fmt::print("  {} {}\n", painted(fmt::format("{:<9}", word), ink, style), painted(name, f.found ? Ink::strong : Ink::dim, style));
   if (!f.reason.empty()) fmt::print("{}", indented(f.reason, "            "));
@@ -63,15 +66,19 @@ void print_text(const std::vector<Finding>& findings, bool any, const CpuIdentit
   const auto rank = [](const Finding& f) { return f.readable ? 0 : f.found ? 1 : 2; };
   std::ranges::stable_sort(sorted, {}, rank);
   for (const Finding& finding : sorted) print_finding(finding, style);
-  if (any) fmt::print("\n{}\n", painted("Energy can be measured here.", Ink::good, style));
-  else fmt::print("\n{}\n", painted("Nothing here measures energy: joulery run gives an estimate, and says so.", Ink::fair, style));
+  if (any)
+    fmt::print("\n{}\n", painted("Energy can be measured here.", Ink::good, style));
+  else
+    fmt::print("\n{}\n", painted("Nothing here measures energy: joulery run gives an estimate, and says so.", Ink::fair, style));
 }
 
 }  // namespace
 
 int doctor_command(std::vector<std::string> arguments) {
-  CLI::App app("Shows which meters this machine has, which can be read, and what mends the others.\nExit code 0 where something "
-               "measures energy, 4 where only an estimate is possible.", "joulery doctor");
+  CLI::App app(
+      "Shows which meters this machine has, which can be read, and what mends the others.\nExit code 0 where something "
+      "measures energy, 4 where only an estimate is possible.",
+      "joulery doctor");
   bool json = false;
   std::string sysroot;
   FormChoice form;
@@ -85,8 +92,10 @@ int doctor_command(std::vector<std::string> arguments) {
   const Machine machine(sysroot);
   Discovery discovery = discover(machine);
   const bool any = std::ranges::count_if(discovery.devices, measures) > 0;
-  if (json) fmt::print("{}", as_json(discovery.findings, any));
-  else print_text(discovery.findings, any, read_cpu_identity(machine), *style);
+  if (json)
+    fmt::print("{}", as_json(discovery.findings, any));
+  else
+    print_text(discovery.findings, any, read_cpu_identity(machine), *style);
   return any ? 0 : exit_only_estimate;
 }
 

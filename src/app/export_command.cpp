@@ -26,9 +26,7 @@ bool export_json(const LoadedRun& run) {
   return written && put(json.tail());
 }
 
-bool export_perfetto(const LoadedRun& run) {
-  return write_perfetto(run.report(), run.chart(most_trace_slots, most_trace_bands), put);
-}
+bool export_perfetto(const LoadedRun& run) { return write_perfetto(run.report(), run.chart(most_trace_slots, most_trace_bands), put); }
 
 }  // namespace
 

@@ -21,8 +21,10 @@ SampleRow sample_of(const LoadedRun& run, const Row& row, Interval slot) {
   sample.quality = row.quality;
   sample.meter = row.meter;
   const Span now = run.ledger().energy(row, slot), since = run.ledger().energy(row, {whole.begin, slot.end});
-  if (now.energy && !now.partial) sample.watts = to_watts(now.energy->value / slot.length());
-  else sample.reason = why(row, slot);
+  if (now.energy && !now.partial)
+    sample.watts = to_watts(now.energy->value / slot.length());
+  else
+    sample.reason = why(row, slot);
   if (since.energy) sample.joules = since.energy->value;
   sample.partial = since.partial;
   if (!since.energy) sample.quality = Quality::missing;

@@ -59,7 +59,8 @@ Result<void> add_factors(const FactorChoice& choice, Report& report) {
     return {};
   }
   const Bill bill = bill_for(*report.energy.joules, *tariff, factor->pue);
-  report.cost = ReportCost{to_units(bill.amount), std::string(bill.currency.code()), fmt::format("{} per kWh, {}, times PUE {}", tariff->price.base_units(), tariff->source, factor->pue.value)};
+  report.cost = ReportCost{to_units(bill.amount), std::string(bill.currency.code()),
+                           fmt::format("{} per kWh, {}, times PUE {}", tariff->price.base_units(), tariff->source, factor->pue.value)};
   return {};
 }
 

@@ -41,16 +41,15 @@ std::optional<IdlePower> recall_idle(const Discovery& discovery) {
   try {
     return IdlePower{watts(found->at("host_watts").get<double>()), watts(found->at("accelerator_watts").get<double>()),
                      fmt::format("learnt on {}", found->at("date").get<std::string>())};
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
+  } catch (const Json::exception&) { return std::nullopt; }
 }
 
 void remember_idle(const Discovery& discovery, const LoadedRun& run) {
   const auto idle = run.measured_idle();
   if (!idle || key_of(discovery).empty()) return;
   Json all = read_all();
-  all[key_of(discovery)] = {{"host_watts", to_watts(idle->host)}, {"accelerator_watts", to_watts(idle->accelerators)},
+  all[key_of(discovery)] = {{"host_watts", to_watts(idle->host)},
+                            {"accelerator_watts", to_watts(idle->accelerators)},
                             {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))}};
   std::error_code ignored;
   std::filesystem::create_directories(user_state_folder(), ignored);

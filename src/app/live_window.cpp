@@ -8,12 +8,14 @@ namespace joulery {
 namespace {
 
 bool has(const RecordedDevice& device, std::initializer_list<Measurand> wanted) {
-  return std::ranges::any_of(device.channels, [&](const Channel& channel) { return std::ranges::find(wanted, channel.measurand) != wanted.end(); });
+  return std::ranges::any_of(device.channels,
+                             [&](const Channel& channel) { return std::ranges::find(wanted, channel.measurand) != wanted.end(); });
 }
 
 }  // namespace
 
-LiveWindow::LiveWindow(std::vector<RecordedDevice> devices, std::size_t rounds) : devices_(std::move(devices)), most_(rounds), rounds_(devices_.size()) {
+LiveWindow::LiveWindow(std::vector<RecordedDevice> devices, std::size_t rounds)
+    : devices_(std::move(devices)), most_(rounds), rounds_(devices_.size()) {
   for (const RecordedDevice& device : devices_) awaited_.push_back(has(device, {Measurand::energy, Measurand::power}));
   if (std::ranges::find(awaited_, true) == awaited_.end())
     for (std::size_t d = 0; d < devices_.size(); ++d) awaited_[d] = has(devices_[d], {Measurand::busy_time});
@@ -46,7 +48,8 @@ MonoTime LiveWindow::complete_until() const {
   const std::scoped_lock lock(mutex_);
   MonoTime until{INT64_MAX};
   for (std::size_t d = 0; d < rounds_.size(); ++d)
-    if (const auto& kept = rounds_[d]; awaited_[d] && !kept.empty()) until = std::min(until, MonoTime{(kept.back().front().before.ns + kept.back().back().after.ns) / 2});
+    if (const auto& kept = rounds_[d]; awaited_[d] && !kept.empty())
+      until = std::min(until, MonoTime{(kept.back().front().before.ns + kept.back().back().after.ns) / 2});
   return until;
 }
 

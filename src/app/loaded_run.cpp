@@ -1,5 +1,7 @@
 #include "app/loaded_run.h"
 
+#include <algorithm>
+
 #include "app/user_folders.h"
 #include "factors/calibration.h"
 #include "ledger/run_facts.h"
@@ -13,6 +15,15 @@ WallTime wall_begin(const std::vector<ClockMap>& maps, MonoTime begin) {
   for (const ClockMap& map : maps)
     if (!nearest || std::abs((map.mono - begin).base_units()) < std::abs((nearest->mono - begin).base_units())) nearest = &map;
   return nearest ? nearest->to_wall(begin) : WallTime{};
+}
+
+}  // namespace
+
+namespace {
+
+bool anything_measured(const Timeline& timeline) {
+  return std::ranges::any_of(timeline.sources,
+                             [](const EnergySource& s) { return s.channel.scope == Scope::component && !s.track.empty(); });
 }
 
 }  // namespace
@@ -37,13 +48,17 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   auto facts = facts_from(recording.metadata());
   if (!facts) return std::unexpected(facts.error());
   run.facts_ = std::move(*facts);
-  auto model = power_model_of(run.facts_.machine);
-  if (!model) return std::unexpected(model.error());
-  run.model_ = std::move(*model);
   auto timeline = Timeline::from(recording, run.facts_.machine.threads);
   if (!timeline) return std::unexpected(timeline.error());
   run.timeline_ = std::make_unique<Timeline>(std::move(*timeline));
-  run.ledger_ = std::make_unique<Ledger>(*run.timeline_, run.model_, choices.fill.value_or(run.facts_.fill), run.facts_.missing);
+  const Fill fill = choices.fill.value_or(run.facts_.fill);
+  // Reading the model's tables costs more than a short run: only where it will be used.
+  if (fill == Fill::all || (fill == Fill::automatic && !anything_measured(*run.timeline_))) {
+    auto model = power_model_of(run.facts_.machine);
+    if (!model) return std::unexpected(model.error());
+    run.model_ = std::move(*model);
+  }
+  run.ledger_ = std::make_unique<Ledger>(*run.timeline_, run.model_, fill, run.facts_.missing);
   const auto marks = recording.marks();
   if (!marks) return std::unexpected(marks.error());
   run.steps_ = collect_steps(*marks, run.timeline_->run);

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "app/command.h"
-#include "core/near_names.h"
 #include "app/version.h"
+#include "core/near_names.h"
 
 namespace {
 
@@ -24,9 +24,10 @@ constexpr Command commands[] = {
 };
 
 int help(std::FILE* to) {
-  fmt::print(to, "joulery: every joule accounted for, from the wall to the training step\n\n"
-                 "  joulery run -- python train.py     measure a command\n"
-                 "  joulery doctor                     see what can be measured here\n\nCommands:\n");
+  fmt::print(to,
+             "joulery: every joule accounted for, from the wall to the training step\n\n"
+             "  joulery run -- python train.py     measure a command\n"
+             "  joulery doctor                     see what can be measured here\n\nCommands:\n");
   for (const Command& command : commands) fmt::print(to, "  {:<10} {}\n", command.name, command.summary);
   fmt::print(to, "\n`joulery COMMAND --help` tells more, `joulery --version` which this is.\n");
   return to == stdout ? 0 : joulery::exit_usage;

@@ -143,7 +143,8 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
     if (const auto end = gate.next_request_to_end(begin + plan.baseline)) {
       sampler.stop();
       writer->reset();
-      MeasurementEnd stopped = never_ran({ErrorCode::usage, "interrupted before the command ran", "", ""}, 128 + end->number, plan.recording);
+      MeasurementEnd stopped =
+          never_ran({ErrorCode::usage, "interrupted before the command ran", "", ""}, 128 + end->number, plan.recording);
       stopped.interrupted = true;
       return stopped;
     }

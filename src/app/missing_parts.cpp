@@ -53,8 +53,9 @@ std::vector<MissingPart> missing_parts(const Discovery& discovery) {
   std::vector<MissingPart> missing;
   for (const ExpectedPart& part : expected_parts) {
     const bool whole_node = std::string_view(part.path) == "node/rest" && std::ranges::any_of(discovery.devices, [](const Device& device) {
-      return std::ranges::any_of(device.meter->channels(), [](const Channel& c) { return tells_energy(c) && c.component.path() == "node"; });
-    });
+                              return std::ranges::any_of(device.meter->channels(),
+                                                         [](const Channel& c) { return tells_energy(c) && c.component.path() == "node"; });
+                            });
     if (!whole_node && !measured(discovery, Component(part.path))) missing.push_back({Component(part.path), reason_for(part, discovery)});
   }
   for (const Finding& finding : discovery.findings)

@@ -18,7 +18,8 @@ std::string lower(std::string_view text) {
 }
 
 bool matches(const Place& place, const std::string& wanted) {
-  return lower(place.code).contains(wanted) || lower(place.alpha3).contains(wanted) || lower(place.name).contains(wanted) || lower(place.aliases).contains(wanted);
+  return lower(place.code).contains(wanted) || lower(place.alpha3).contains(wanted) || lower(place.name).contains(wanted) ||
+         lower(place.aliases).contains(wanted);
 }
 
 }  // namespace
@@ -33,12 +34,16 @@ int places_command(std::vector<std::string> arguments) {
   for (const Place& place : all_places()) {
     if (!matches(place, wanted)) continue;
     any = true;
-    fmt::print("{:<26} {:>6.0f} g/kWh  {}  {:<32} {}\n", place.code, to_grams_per_kilowatt_hour(place.intensity), place.year, place.name, citation(place.source));
+    fmt::print("{:<26} {:>6.0f} g/kWh  {}  {:<32} {}\n", place.code, to_grams_per_kilowatt_hour(place.intensity), place.year, place.name,
+               citation(place.source));
   }
   if (any) return 0;
   std::string near;
   for (const std::string& name : nearest_places(text, 3)) near += (near.empty() ? "" : ", ") + name;
-  return complain("places", {ErrorCode::not_found, fmt::format("no place matches '{}'", text), "", near.empty() ? "joulery places lists them all" : "near: " + near}, 1);
+  return complain("places",
+                  {ErrorCode::not_found, fmt::format("no place matches '{}'", text), "",
+                   near.empty() ? "joulery places lists them all" : "near: " + near},
+                  1);
 }
 
 }  // namespace joulery

@@ -40,7 +40,9 @@ void declare(CLI::App& app, RunOptions& o) {
   app.add_option("--baseline", o.baseline, "measure the idle machine for so long before CMD")->type_name("TIME");
   app.add_option("--work", o.work, "how much useful work CMD does")->type_name("N")->check(CLI::PositiveNumber);
   app.add_option("--unit", o.unit, "what that work is counted in: sample, token, request")->type_name("NAME");
-  app.add_option("-r,--repeat", o.repeats, "run CMD so often; the summary gives mean and spread")->type_name("N")->check(CLI::Range(1, 10000));
+  app.add_option("-r,--repeat", o.repeats, "run CMD so often; the summary gives mean and spread")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10000));
   app.add_option("--warmup", o.warmup, "run CMD so often before, unmeasured")->type_name("N")->check(CLI::Range(0, 10000));
   app.add_option("--summary", o.summary, "write the summary to this file instead of stderr")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "print no summary");
@@ -52,7 +54,8 @@ void declare(CLI::App& app, RunOptions& o) {
 // Options end at "--", or at the first word that is neither an option nor an option's value.
 std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) {
   CLI::App app("Runs a command and reports its energy, by component and phase.", "joulery run");
-  app.footer("Usage: joulery run [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
+  app.footer(
+      "Usage: joulery run [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
   declare(app, o);
   app.prefix_command();
   const auto dashes = std::ranges::find(arguments, "--");
@@ -61,9 +64,16 @@ std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) 
   if (const auto code = parse(app, {arguments.begin(), dashes})) return code;
   const std::vector<std::string> rest = app.remaining();
   if (separated && !rest.empty()) {
-    return complain("run", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"}, exit_usage);
+    return complain(
+        "run", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"},
+        exit_usage);
   }
   o.command = separated ? after : rest;
+  if (o.repeats > 1 && (o.form.csv || o.form.markdown || o.form.html))
+    return complain("run",
+                    {ErrorCode::usage, "a series of runs is told as text or --json only", "--repeat",
+                     "or report on each recording: joulery report FILE"},
+                    exit_usage);
   if (o.command.empty()) return complain("run", {ErrorCode::usage, "no command to run", "", "joulery run [options] -- CMD"}, exit_usage);
   return std::nullopt;
 }
@@ -73,8 +83,11 @@ Result<std::string> default_recording(const std::string& program) {
   const std::filesystem::path folder = user_data_folder();
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  if (failed) return fail(ErrorCode::permission, "cannot make the folder for recordings: " + failed.message(), folder, "give a file with -o, or --no-save");
-  const std::string base = fmt::format("{:%Y-%m-%dT%H%M%S}-{}", fmt::localtime(std::time(nullptr)), std::filesystem::path(program).filename().string());
+  if (failed)
+    return fail(ErrorCode::permission, "cannot make the folder for recordings: " + failed.message(), folder,
+                "give a file with -o, or --no-save");
+  const std::string base =
+      fmt::format("{:%Y-%m-%dT%H%M%S}-{}", fmt::localtime(std::time(nullptr)), std::filesystem::path(program).filename().string());
   // The process id keeps runs apart that start in the same second.
   for (int n = 0; n < 10000; ++n) {
     const std::string path = folder / fmt::format("{}{}.joulery", base, n == 0 ? "" : fmt::format("-{}-{}", ::getpid(), n));
@@ -207,7 +220,8 @@ class Runner {
     }
     std::ofstream file(o_.summary, summary_begun_ ? std::ios::app : std::ios::trunc);
     summary_begun_ = true;
-    if (!(file << text).flush()) complain("run", {ErrorCode::io, "cannot write the summary", o_.summary, "it is in the recording too: joulery report"}, 0);
+    if (!(file << text).flush())
+      complain("run", {ErrorCode::io, "cannot write the summary", o_.summary, "it is in the recording too: joulery report"}, 0);
   }
 
   RunOptions o_;

@@ -40,10 +40,14 @@ class JsonRows final : public SqlRows {
   bool row(std::span<const SqlValue> values) override {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < values.size(); ++i)
-      std::visit([&](const auto& value) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) object[names_[i]] = nullptr;
-        else object[names_[i]] = value;
-      }, values[i]);
+      std::visit(
+          [&](const auto& value) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+              object[names_[i]] = nullptr;
+            else
+              object[names_[i]] = value;
+          },
+          values[i]);
     fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return std::ferror(stdout) == 0;
   }
@@ -55,7 +59,9 @@ class JsonRows final : public SqlRows {
 }  // namespace
 
 int sql_command(std::vector<std::string> arguments) {
-  CLI::App app("Asks a recording in SQL.\n`samples` holds every reading decoded; `marks`, `processes`, `events` and `metadata` hold the rest.", "joulery sql");
+  CLI::App app(
+      "Asks a recording in SQL.\n`samples` holds every reading decoded; `marks`, `processes`, `events` and `metadata` hold the rest.",
+      "joulery sql");
   std::string file, text;
   bool json = false;
   app.add_option("FILE", file, "a recording made by joulery run")->required();

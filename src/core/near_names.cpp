@@ -19,7 +19,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i)
     for (std::size_t j = 1; j <= b.size(); ++j) {
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0u : 1u)});
-      if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1])) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   return d[a.size()][b.size()];
 }
@@ -28,7 +29,8 @@ std::vector<std::string> near_names(std::string_view name, std::span<const std::
   const std::size_t limit = std::max<std::size_t>(2, name.size() / 3);
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const std::string& known : names)
-    if (const std::size_t distance = edit_distance(name, known); distance <= limit && distance < known.size()) found.emplace_back(distance, known);
+    if (const std::size_t distance = edit_distance(name, known); distance <= limit && distance < known.size())
+      found.emplace_back(distance, known);
   std::ranges::stable_sort(found, {}, &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> nearest;
   for (std::size_t i = 0; i < std::min(most, found.size()); ++i) nearest.push_back(std::move(found[i].second));

@@ -24,15 +24,27 @@ class Quantity {
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
   constexpr Quantity operator-() const { return Quantity(-value_); }
-  constexpr Quantity& operator+=(Quantity other) { value_ += other.value_; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { value_ -= other.value_; return *this; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value_ += other.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value_ -= other.value_;
+    return *this;
+  }
 
  private:
   explicit constexpr Quantity(Rep value) : value_(value) {}
   Rep value_{};
 };
 
-struct EnergyTag; struct PowerTag; struct DurationTag; struct CarbonTag; struct IntensityTag; struct PriceTag; struct CostTag;
+struct EnergyTag;
+struct PowerTag;
+struct DurationTag;
+struct CarbonTag;
+struct IntensityTag;
+struct PriceTag;
+struct CostTag;
 
 using EnergyBase = Quantity<EnergyTag, std::int64_t>;
 using Power = Quantity<PowerTag, double>;               // base unit: watt

@@ -22,7 +22,9 @@ struct Instant {
   friend constexpr Instant operator-(Instant t, Duration d) { return {t.ns - d.base_units()}; }
 };
 
-struct MonotonicClock; struct BootClock; struct RealtimeClock;
+struct MonotonicClock;
+struct BootClock;
+struct RealtimeClock;
 using MonoTime = Instant<MonotonicClock>;  // CLOCK_MONOTONIC: never steps, stops while suspended
 using BootTime = Instant<BootClock>;       // CLOCK_BOOTTIME: the same, goes on while suspended
 using WallTime = Instant<RealtimeClock>;   // CLOCK_REALTIME: since 1970 UTC, may step either way

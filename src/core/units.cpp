@@ -27,8 +27,8 @@ constexpr Prefix prefixes[] = {{"n", 1e-9}, {"u", 1e-6}, {"µ", 1e-6}, {"μ", 1e
                                {"k", 1e3},  {"M", 1e6},  {"G", 1e9},  {"T", 1e12}, {"P", 1e15}};
 constexpr Unit energy_units[] = {{"J", 1.0, true}, {"Wh", 3600.0, true}, {"Ws", 1.0, true}};
 constexpr Unit power_units[] = {{"W", 1.0, true}};
-constexpr Unit time_units[] = {{"s", 1.0, true},   {"sec", 1.0, false}, {"min", 60.0, false}, {"m", 60.0, false},
-                               {"h", 3600.0, false}, {"d", 86400.0, false}};
+constexpr Unit time_units[] = {{"s", 1.0, true},   {"sec", 1.0, false},  {"min", 60.0, false},
+                               {"m", 60.0, false}, {"h", 3600.0, false}, {"d", 86400.0, false}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

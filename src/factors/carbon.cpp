@@ -15,9 +15,10 @@ struct Scale {
   double factor;
 };
 
-constexpr Scale mass_units[] = {{"g", 1.0},   {"kg", 1e3},           {"t", 1e6},           {"mg", 1e-3},
-                                {"lb", grams_per_pound}, {"lbs", grams_per_pound}, {"gram", 1.0}, {"grams", 1.0}};
-constexpr Scale energy_units[] = {{"kWh", 1.0}, {"MWh", 1e3}, {"Wh", 1e-3}, {"GWh", 1e6}, {"MJ", 1.0 / 3.6}, {"J", 1.0 / joules_per_kilowatt_hour}};
+constexpr Scale mass_units[] = {{"g", 1.0},    {"kg", 1e3},   {"t", 1e6}, {"mg", 1e-3}, {"lb", grams_per_pound}, {"lbs", grams_per_pound},
+                                {"gram", 1.0}, {"grams", 1.0}};
+constexpr Scale energy_units[] = {{"kWh", 1.0}, {"MWh", 1e3},      {"Wh", 1e-3},
+                                  {"GWh", 1e6}, {"MJ", 1.0 / 3.6}, {"J", 1.0 / joules_per_kilowatt_hour}};
 constexpr std::string_view gas_names[] = {"CO2eq", "CO2e", "CO2-eq", "CO2"};
 
 std::optional<double> factor_of(std::string_view unit, std::span<const Scale> scales) {
@@ -95,7 +96,8 @@ Result<CarbonIntensity> parse_carbon_intensity(std::string_view text) {
   if (!scale) return fail(ErrorCode::usage, fmt::format("not a carbon intensity: '{}'", text), "", std::string(examples));
   const double grams = amount->number * *scale;
   if (!(grams >= 0 && grams <= highest))
-    return fail(ErrorCode::usage, fmt::format("a carbon intensity of {:g} g/kWh cannot be", grams), std::string(text), std::string(examples));
+    return fail(ErrorCode::usage, fmt::format("a carbon intensity of {:g} g/kWh cannot be", grams), std::string(text),
+                std::string(examples));
   return grams_per_kilowatt_hour(grams);
 }
 

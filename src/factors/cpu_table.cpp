@@ -29,9 +29,12 @@ bool says_nothing(std::string_view word) {
   if (std::ranges::find(fillers, word) != fillers.end()) return true;
   if (word.ends_with("th") && all_digits(word.substr(0, word.size() - 2))) return true;
   std::string_view head = word;
-  if (head.ends_with("-cores")) head.remove_suffix(6);
-  else if (head.ends_with("-core")) head.remove_suffix(5);
-  else return false;
+  if (head.ends_with("-cores"))
+    head.remove_suffix(6);
+  else if (head.ends_with("-core"))
+    head.remove_suffix(5);
+  else
+    return false;
   return all_digits(head) || std::ranges::find(counts, head) != counts.end();
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 
 #include "core/near_names.h"
 #include "factors/bare_key_guard.h"
-
-#include <toml++/toml.h>
 
 namespace joulery {
 namespace {
@@ -109,7 +108,8 @@ Result<std::optional<Tariff>> tariff_in(const toml::table* table, std::string_vi
 
 Result<FactorConfig> parse_factor_config(std::string_view text, std::string_view name) {
   if (const std::size_t line = line_beyond_ascii(text))
-    return fail(ErrorCode::format, "cannot read the configuration: a letter beyond ASCII outside quotes", fmt::format("{}, line {}", name, line));
+    return fail(ErrorCode::format, "cannot read the configuration: a letter beyond ASCII outside quotes",
+                fmt::format("{}, line {}", name, line));
   const toml::parse_result parsed = toml::parse(text, name);
   if (!parsed)
     return fail(ErrorCode::format, fmt::format("cannot read the configuration: {}", parsed.error().description()),

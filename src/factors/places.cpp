@@ -71,7 +71,8 @@ const Place* exact_place(std::string_view text) {
   for (const Place& place : all_places()) {
     // "Azure West Europe" and "West Europe" alike.
     const auto same = [&](std::string_view name) {
-      return letters_of(name) == letters || (place.kind == PlaceKind::cloud_region && letters_of(name.substr(name.find(' ') + 1)) == letters);
+      return letters_of(name) == letters ||
+             (place.kind == PlaceKind::cloud_region && letters_of(name.substr(name.find(' ') + 1)) == letters);
     };
     if (any_name(place, same)) return &place;
   }
@@ -95,7 +96,8 @@ struct Parts {
 Parts split(std::string_view text) {
   std::size_t at = text.find_first_of(",/");
   // ISO 3166-2: two letters, a hyphen, one to three letters or digits. Anything longer is no region's code but a misspelt one.
-  const bool code = text.size() >= 4 && text.size() <= 6 && text[2] == '-' && std::ranges::all_of(text.substr(3), [](unsigned char c) { return std::isalnum(c); });
+  const bool code = text.size() >= 4 && text.size() <= 6 && text[2] == '-' &&
+                    std::ranges::all_of(text.substr(3), [](unsigned char c) { return std::isalnum(c); });
   if (at == std::string_view::npos && code) at = 2;
   if (at == std::string_view::npos) return {text, ""};
   return {text.substr(0, at), text.substr(at + 1)};
@@ -114,8 +116,7 @@ Result<PlaceMatch> region_of(const Place& country, std::string_view region) {
     const auto same = [&](std::string_view name) { return letters_of(name) == letters; };
     if (letters_of(place->code) == code || any_name(*place, same)) return PlaceMatch{place, ""};
   }
-  if (candidates.empty())
-    return PlaceMatch{&country, fmt::format("no figure for '{}': the average of {}", trimmed(region), country.name)};
+  if (candidates.empty()) return PlaceMatch{&country, fmt::format("no figure for '{}': the average of {}", trimmed(region), country.name)};
   std::vector<std::string> names;
   for (const Place* place : candidates) names.emplace_back(place->name);
   return unknown(trimmed(region), fmt::format("region of {}", country.name), near_names(trimmed(region), names, 3));
@@ -172,7 +173,8 @@ Result<PlaceMatch> find_place(std::string_view text) {
   if (const Place* place = exact_place(text)) return PlaceMatch{place, ""};
   const Parts parts = split(text);
   const Place* country = parts.region.empty() ? nullptr : exact_place(parts.country);
-  if (country != nullptr && country->kind == PlaceKind::country && !letters_of(parts.region).empty()) return region_of(*country, parts.region);
+  if (country != nullptr && country->kind == PlaceKind::country && !letters_of(parts.region).empty())
+    return region_of(*country, parts.region);
   return unknown(text, "place", nearest_places(text, 5));
 }
 

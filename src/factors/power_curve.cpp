@@ -16,20 +16,34 @@ using Features = std::vector<double>;
 
 // In the order that the table names them ("names" lines).
 Features smooth_features(const MachineShape& m) {
-  return {std::log(m.tdp), std::log(m.chips), std::log(m.cores / m.chips), std::log2(m.threads / m.cores), std::log(m.memory_gb),
-          year_feature(m.year)};
+  return {std::log(m.tdp),       std::log(m.chips),   std::log(m.cores / m.chips), std::log2(m.threads / m.cores),
+          std::log(m.memory_gb), year_feature(m.year)};
 }
 
 Features tree_features(const MachineShape& m) {
   const double cores_per_chip = m.cores / m.chips;
-  return {std::log(m.tdp), std::log(m.chips), std::log(cores_per_chip), m.threads / m.cores, std::log(m.memory_gb), year_feature(m.year),
-          std::log(m.tdp / cores_per_chip), std::log(m.memory_gb / m.cores), std::log(m.memory_gb / m.chips), std::log(m.tdp * m.chips),
+  return {std::log(m.tdp),
+          std::log(m.chips),
+          std::log(cores_per_chip),
+          m.threads / m.cores,
+          std::log(m.memory_gb),
+          year_feature(m.year),
+          std::log(m.tdp / cores_per_chip),
+          std::log(m.memory_gb / m.cores),
+          std::log(m.memory_gb / m.chips),
+          std::log(m.tdp * m.chips),
           m.market_class};
 }
 
 std::array<double, 9> shape_features(const MachineShape& m, Ends ends) {
-  return {1.0, std::log(ends.idle / ends.full) + 1, std::log(ends.full / (m.tdp * m.chips)) - 0.3, year_feature(m.year),
-          std::log(m.cores / m.chips) - 2, std::log(m.chips), m.threads / m.cores - 1.5, std::log(m.tdp) - 4.6,
+  return {1.0,
+          std::log(ends.idle / ends.full) + 1,
+          std::log(ends.full / (m.tdp * m.chips)) - 0.3,
+          year_feature(m.year),
+          std::log(m.cores / m.chips) - 2,
+          std::log(m.chips),
+          m.threads / m.cores - 1.5,
+          std::log(m.tdp) - 4.6,
           std::log(m.memory_gb) - 3.5};
 }
 

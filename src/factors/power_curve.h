@@ -17,7 +17,9 @@ struct MachineShape {
   double chips = 0, cores = 0, threads = 0, memory_gb = 0;
 };
 
-struct Ends { double idle = 0, full = 0; };  // watts
+struct Ends {
+  double idle = 0, full = 0;
+};  // watts
 
 // Idle and full load of a machine that was never measured.
 Ends predict_ends(const PowerTable& table, const MachineShape& machine);

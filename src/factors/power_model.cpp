@@ -1,9 +1,9 @@
 #include "factors/power_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 namespace joulery {
 namespace {
@@ -29,15 +29,21 @@ void never_fall(Levels& levels) {
 class PowerModelBuilder {
  public:
   PowerModelBuilder(const CpuIdentity& cpu, const std::optional<Calibration>& calibration, std::optional<Power> tdp_override)
-      : cpu_(cpu), calibration_(calibration), tdp_override_(tdp_override), table_(read_power_table(shipped::power_model())),
-        kind_(find_cpu_kind(cpu)), host_(table_.host_of(kind_.family)) {}
+      : cpu_(cpu),
+        calibration_(calibration),
+        tdp_override_(tdp_override),
+        table_(read_power_table(shipped::power_model())),
+        kind_(find_cpu_kind(cpu)),
+        host_(table_.host_of(kind_.family)) {}
 
   PowerModel build() {
     shape_.family = kind_.family;
     shape_.year = kind_.year;
     shape_.market_class = kind_.market_class;
-    if (cpu_.virtual_machine) assume_host();
-    else take_machine();
+    if (cpu_.virtual_machine)
+      assume_host();
+    else
+      take_machine();
     take_tdp();
     model_.family_ = kind_.family;
     model_.total_tdp_ = watts(shape_.tdp * shape_.chips);
@@ -78,9 +84,12 @@ class PowerModelBuilder {
   void take_tdp() {
     const auto stated = find_tdp(cpu_.model_name);
     tdp_known_ = (tdp_override_ && to_watts(*tdp_override_) > 0) || stated;
-    if (tdp_override_ && to_watts(*tdp_override_) > 0) shape_.tdp = to_watts(*tdp_override_);
-    else if (stated) shape_.tdp = to_watts(*stated);
-    else shape_.tdp = host_.tdp_per_core * shape_.cores / shape_.chips;
+    if (tdp_override_ && to_watts(*tdp_override_) > 0)
+      shape_.tdp = to_watts(*tdp_override_);
+    else if (stated)
+      shape_.tdp = to_watts(*stated);
+    else
+      shape_.tdp = host_.tdp_per_core * shape_.cores / shape_.chips;
   }
 
   std::string mode() {
@@ -96,8 +105,10 @@ class PowerModelBuilder {
     const auto family = table_.families.find(kind_.family);
     if (family != table_.families.end()) model_.family_results_ = family->second.results;
     const BandRow band = table_.bands[model_.mode_];
-    if (calibration_) fill_calibrated(band);
-    else fill_predicted(band);
+    if (calibration_)
+      fill_calibrated(band);
+    else
+      fill_predicted(band);
     order(model_.node_);
     if (cpu_.virtual_machine) take_guest();
   }
@@ -160,9 +171,7 @@ class PowerModelBuilder {
     if (calibration_->half) keep_sides(to_watts(*calibration_->half));
   }
 
-  void pin(std::size_t level, double value) {
-    model_.node_.value[level] = model_.node_.low[level] = model_.node_.high[level] = value;
-  }
+  void pin(std::size_t level, double value) { model_.node_.value[level] = model_.node_.low[level] = model_.node_.high[level] = value; }
 
   // Below half load nothing exceeds what half load was measured to take, above it nothing falls below.
   void keep_sides(double half) {
@@ -196,9 +205,12 @@ class PowerModelBuilder {
 
   void write_flags() {
     const std::pair<bool, const char*> all[] = {
-        {calibration_.has_value(), "calibrated"},    {kind_.family.empty(), "cpu-assumed"},
-        {!kind_.family.empty() && !kind_.by_name, "family-by-numbers"}, {!tdp_known_, "tdp-assumed"},
-        {size_assumed_, "size-assumed"},             {cpu_.virtual_machine, "vm-share"},
+        {calibration_.has_value(), "calibrated"},
+        {kind_.family.empty(), "cpu-assumed"},
+        {!kind_.family.empty() && !kind_.by_name, "family-by-numbers"},
+        {!tdp_known_, "tdp-assumed"},
+        {size_assumed_, "size-assumed"},
+        {cpu_.virtual_machine, "vm-share"},
         {memory_share_ < 1, "memory-share"},
     };
     for (const auto& [holds, flag] : all) {

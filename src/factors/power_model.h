@@ -30,7 +30,9 @@ struct PowerBand {
 };
 
 // The node's watts by part; value: package + memory + rest == node. rest is board, fans, disks and power supply.
-struct PowerSplit { PowerBand node, package, memory, rest; };
+struct PowerSplit {
+  PowerBand node, package, memory, rest;
+};
 
 class PowerModel {
  public:
@@ -63,7 +65,9 @@ class PowerModel {
   std::string source() const;
 
  private:
-  struct Curve { Levels value{}, low{}, high{}; };
+  struct Curve {
+    Levels value{}, low{}, high{};
+  };
   static PowerBand at(const Curve& curve, double utilisation);
 
   Curve node_, package_;

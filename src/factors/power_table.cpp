@@ -26,14 +26,20 @@ RegressionTree tree_from(const Numbers& v) {
   return tree;
 }
 
-Bounded bounded_from(const Numbers& v) { const auto a = take<3>(v, 0); return {a[0], a[1], a[2]}; }
+Bounded bounded_from(const Numbers& v) {
+  const auto a = take<3>(v, 0);
+  return {a[0], a[1], a[2]};
+}
 
 FamilyRow family_from(const Numbers& v) {
   const auto head = take<4>(v, 0);
   return {static_cast<int>(head[0]), static_cast<int>(head[1]), head[2], head[3], take<level_count>(v, 4)};
 }
 
-TypicalHost host_from(const Numbers& v) { const auto a = take<6>(v, 0); return {a[0], a[1], a[2], a[3], a[4], a[5]}; }
+TypicalHost host_from(const Numbers& v) {
+  const auto a = take<6>(v, 0);
+  return {a[0], a[1], a[2], a[3], a[4], a[5]};
+}
 
 struct Part {
   std::string_view kind;
@@ -48,15 +54,19 @@ constexpr Part parts[] = {
     {"smooth", [](PowerTable& t, std::string_view n, const Numbers& v) { target(t, n).smooth = v; }},
     {"smooth_curve", [](PowerTable& t, std::string_view, const Numbers& v) { t.smooth_curve.push_back(v); }},
     {"later", [](PowerTable& t, std::string_view n, const Numbers& v) { target(t, n).later = v; }},
-    {"shift", [](PowerTable& t, std::string_view, const Numbers& v) { t.idle.shift = take<2>(v, 0)[0]; t.full.shift = take<2>(v, 0)[1]; }},
+    {"shift",
+     [](PowerTable& t, std::string_view, const Numbers& v) {
+       t.idle.shift = take<2>(v, 0)[0];
+       t.full.shift = take<2>(v, 0)[1];
+     }},
     {"bump_length", [](PowerTable& t, std::string_view, const Numbers& v) { t.bump_length = take<2>(v, 0)[0]; }},
     {"centre", [](PowerTable& t, std::string_view, const Numbers& v) { t.centres.push_back(v); }},
     {"shape", [](PowerTable& t, std::string_view, const Numbers& v) { t.shape.push_back(take<level_count>(v, 0)); }},
     {"half", [](PowerTable& t, std::string_view, const Numbers& v) { t.half = take<level_count>(v, 0); }},
     {"family", [](PowerTable& t, std::string_view n, const Numbers& v) { t.families[std::string(n)] = family_from(v); }},
     {"host", [](PowerTable& t, std::string_view n, const Numbers& v) { t.hosts[std::string(n)] = host_from(v); }},
-    {"band", [](PowerTable& t, std::string_view n, const Numbers& v) {
-       t.bands[std::string(n)] = {take<level_count>(v, 0), take<level_count>(v, level_count)}; }},
+    {"band", [](PowerTable& t, std::string_view n,
+                const Numbers& v) { t.bands[std::string(n)] = {take<level_count>(v, 0), take<level_count>(v, level_count)}; }},
     {"package", [](PowerTable& t, std::string_view, const Numbers& v) { t.package.push_back(bounded_from(v)); }},
     {"memory", [](PowerTable& t, std::string_view, const Numbers& v) { t.memory = bounded_from(v); }},
     {"tdp_guess", [](PowerTable& t, std::string_view, const Numbers& v) { t.tdp_guess = bounded_from(v); }},

@@ -44,8 +44,12 @@ struct TypicalHost {
   double tdp = 0, chips = 0, cores_per_chip = 0, threads_per_core = 0, gb_per_core = 0, tdp_per_core = 0;
 };
 
-struct BandRow { Levels low{}, high{}; };
-struct Bounded { double value = 0, low = 0, high = 0; };  // 90 % interval
+struct BandRow {
+  Levels low{}, high{};
+};
+struct Bounded {
+  double value = 0, low = 0, high = 0;
+};  // 90 % interval
 
 struct PowerTable {
   EndTarget idle, full;

@@ -75,7 +75,8 @@ Result<Tariff> parse_tariff(std::string_view text, std::string source) {
   auto currency = Currency::parse(code);
   if (!currency) return std::unexpected(currency.error());
   const double price = amount->number / *kilowatt_hours;
-  if (!(price >= 0 && price <= highest)) return fail(ErrorCode::usage, fmt::format("a price of {:g} per kWh cannot be", price), std::string(text));
+  if (!(price >= 0 && price <= highest))
+    return fail(ErrorCode::usage, fmt::format("a price of {:g} per kWh cannot be", price), std::string(text));
   return Tariff{per_kilowatt_hour(price), *currency, std::move(source)};
 }
 

@@ -11,10 +11,13 @@ struct Pattern {
 };
 
 constexpr Pattern patterns[] = {
-    {"node/cpu/package-", "CPU package "}, {"node/dram/package-", "DRAM of package "}, {"node/gpu/", "GPU "}, {"node/board/", "board: "},
+    {"node/cpu/package-", "CPU package "},
+    {"node/dram/package-", "DRAM of package "},
+    {"node/gpu/", "GPU "},
+    {"node/board/", "board: "},
 };
 constexpr Pattern names[] = {
-    {"node", "whole node"}, {"node/cpu", "CPU"}, {"node/dram", "DRAM"}, {"node/gpu", "GPUs"}, {"node/rest", "rest of the node"},
+    {"node", "whole node"},        {"node/cpu", "CPU"}, {"node/dram", "DRAM"}, {"node/gpu", "GPUs"}, {"node/rest", "rest of the node"},
     {"node/platform", "platform"},
 };
 
@@ -27,7 +30,8 @@ std::string label_of(const Component& component) {
   for (const Pattern& pattern : patterns) {
     if (!path.starts_with(pattern.prefix)) continue;
     std::string rest = path.substr(pattern.prefix.size());
-    if (const auto slash = rest.find('/'); slash != std::string::npos) rest = fmt::format("{}, {}", rest.substr(0, slash), rest.substr(slash + 1));
+    if (const auto slash = rest.find('/'); slash != std::string::npos)
+      rest = fmt::format("{}, {}", rest.substr(0, slash), rest.substr(slash + 1));
     return fmt::format("{}{}", pattern.label, rest);
   }
   return path;

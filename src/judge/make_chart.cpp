@@ -18,7 +18,8 @@ std::vector<MonoTime> slot_edges(const RunRecord& run, int slots) {
   const std::int64_t count = std::clamp<std::int64_t>(fitting, 1, slots);
   std::vector<MonoTime> edges;
   for (std::int64_t i = 0; i <= count; ++i)
-    edges.push_back(when.begin + nanoseconds(static_cast<std::int64_t>(static_cast<double>(when.length().base_units()) * static_cast<double>(i) / static_cast<double>(count))));
+    edges.push_back(when.begin + nanoseconds(static_cast<std::int64_t>(static_cast<double>(when.length().base_units()) *
+                                                                       static_cast<double>(i) / static_cast<double>(count))));
   return edges;
 }
 
@@ -35,11 +36,13 @@ double watts_in(const RunRecord& run, const Row& row, Interval slot) {
 
 void add_step_bands(const RunRecord& run, int most, Chart& chart) {
   const auto& steps = run.steps.steps;
-  const std::size_t group = std::max<std::size_t>(1, (steps.size() + static_cast<std::size_t>(most) - 1) / static_cast<std::size_t>(std::max(1, most)));
+  const std::size_t group =
+      std::max<std::size_t>(1, (steps.size() + static_cast<std::size_t>(most) - 1) / static_cast<std::size_t>(std::max(1, most)));
   const MonoTime zero = run.timeline.run.begin;
   for (std::size_t i = 0; i < steps.size(); i += group) {
     const std::size_t last = std::min(steps.size(), i + group) - 1;
-    const std::string name = group == 1 ? fmt::format("{} {}", steps[i].name, i + 1) : fmt::format("{}s {} to {}", steps[i].name, i + 1, last + 1);
+    const std::string name =
+        group == 1 ? fmt::format("{} {}", steps[i].name, i + 1) : fmt::format("{}s {} to {}", steps[i].name, i + 1, last + 1);
     chart.bands.push_back({"step", name, to_seconds(steps[i].when.begin - zero), to_seconds(steps[last].when.end - zero)});
   }
 }
@@ -59,10 +62,12 @@ Chart make_chart(const RunRecord& run, int slots, int bands) {
   }
   for (const Phase& phase : phases_of(run.steps.steps, run.timeline.run))
     if (phase.name != "between steps" && !phase.pieces.empty())
-      chart.bands.push_back({"phase", phase.name, to_seconds(phase.pieces.front().begin - zero), to_seconds(phase.pieces.back().end - zero)});
+      chart.bands.push_back(
+          {"phase", phase.name, to_seconds(phase.pieces.front().begin - zero), to_seconds(phase.pieces.back().end - zero)});
   add_step_bands(run, bands, chart);
   for (const Mark& point : run.steps.points)
-    chart.bands.push_back({"mark", fmt::format("{} {}", point.name, point.value), to_seconds(point.time - zero), to_seconds(point.time - zero)});
+    chart.bands.push_back(
+        {"mark", fmt::format("{} {}", point.name, point.value), to_seconds(point.time - zero), to_seconds(point.time - zero)});
   return chart;
 }
 

@@ -32,8 +32,15 @@ std::optional<double> mean_watts(const std::optional<Estimate>& energy, Interval
 
 ReportComponent component_of(const RunRecord& run, const Row& row, Energy whole) {
   const Span span = run.ledger.energy(row, run.timeline.run);
-  ReportComponent line{.path = row.component.path(), .label = label_of(row.component), .joules = span.energy, .share = {}, .mean_watts = {},
-                       .peak_watts = {}, .quality = span.energy ? row.quality : Quality::missing, .meter = row.meter, .reason = row.reason,
+  ReportComponent line{.path = row.component.path(),
+                       .label = label_of(row.component),
+                       .joules = span.energy,
+                       .share = {},
+                       .mean_watts = {},
+                       .peak_watts = {},
+                       .quality = span.energy ? row.quality : Quality::missing,
+                       .meter = row.meter,
+                       .reason = row.reason,
                        .overlap = row.overlap};
   if (!span.energy) {
     if (line.reason.empty()) line.reason = "no reading during the run";
@@ -42,7 +49,8 @@ ReportComponent component_of(const RunRecord& run, const Row& row, Energy whole)
   if (span.partial && line.reason.empty()) line.reason = "part of the time is lost: see the gaps";
   if (!row.overlap && whole > Energy{}) line.share = span.energy->value / whole;
   line.mean_watts = mean_watts(span.energy, run.timeline.run);
-  if (const auto peak = run.ledger.peak(row, run.timeline.run, window_of(run))) line.peak_watts = std::max(to_watts(*peak), *line.mean_watts);
+  if (const auto peak = run.ledger.peak(row, run.timeline.run, window_of(run)))
+    line.peak_watts = std::max(to_watts(*peak), *line.mean_watts);
   return line;
 }
 
@@ -95,8 +103,11 @@ void add_steps(const RunRecord& run, Report& report) {
     if (report.energy.joules) energies.push_back(to_joules(run.ledger.counted(step.when)));
     lengths.push_back(to_seconds(step.when.length()));
   }
-  report.steps = {.count = static_cast<std::int64_t>(lengths.size()), .joules_median = quantile(energies, 0.5),
-                  .joules_p95 = quantile(energies, 0.95), .seconds_median = quantile(lengths, 0.5), .marks_lost = run.facts.marks_lost,
+  report.steps = {.count = static_cast<std::int64_t>(lengths.size()),
+                  .joules_median = quantile(energies, 0.5),
+                  .joules_p95 = quantile(energies, 0.95),
+                  .seconds_median = quantile(lengths, 0.5),
+                  .marks_lost = run.facts.marks_lost,
                   .reason = lengths.empty() ? "no step was marked" : unknown_energy(report)};
 }
 
@@ -154,9 +165,11 @@ void add_processes(const RunRecord& run, Report& report) {
   SharedEnergy energy{energy_of(run, false, run.timeline.run), energy_of(run, true, run.timeline.run), {}, busy_time(run)};
   if (const auto idle = idle_power(run)) energy.idle = idle->host * run.timeline.run.length();
   for (const ProcessShare& share : share_by_process(run.processes, run.facts.unseen_cpu, run.timeline.run, energy)) {
-    ReportProcess line{.pid = share.pid, .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}, .reason = {}};
+    ReportProcess line{
+        .pid = share.pid, .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}, .reason = {}};
     if (!share.energy) line.reason = energy.host ? "the busy time of the node's CPUs is not known" : unknown_energy(report);
-    if (share.energy && report.energy.joules && report.energy.joules->value > Energy{}) line.share = *share.energy / report.energy.joules->value;
+    if (share.energy && report.energy.joules && report.energy.joules->value > Energy{})
+      line.share = *share.energy / report.energy.joules->value;
     report.processes.push_back(std::move(line));
   }
 }
@@ -171,7 +184,8 @@ void add_baseline(const RunRecord& run, Report& report) {
 }
 
 void add_sampling(const RunRecord& run, Report& report) {
-  report.sampling = {.interval_s = to_seconds(run.timeline.interval), .rounds = run.timeline.rounds, .missed = run.timeline.missed, .gaps = {}};
+  report.sampling = {
+      .interval_s = to_seconds(run.timeline.interval), .rounds = run.timeline.rounds, .missed = run.timeline.missed, .gaps = {}};
   bool ambiguous = false;
   for (const Row& row : run.ledger.rows()) {
     if (!row.track) continue;
@@ -200,7 +214,8 @@ std::optional<IdlePower> idle_power(const RunRecord& run) {
                        fmt::format("measured for {} before the run", to_text(quiet.length()))};
   }
   if (run.facts.idle) return run.facts.idle;
-  const bool modelled = std::ranges::any_of(run.ledger.rows(), [](const Row& row) { return row.quality == Quality::estimated && row.track; });
+  const bool modelled =
+      std::ranges::any_of(run.ledger.rows(), [](const Row& row) { return row.quality == Quality::estimated && row.track; });
   if (modelled && run.model) return IdlePower{run.model->node(0).value, {}, "estimated: " + run.model->source()};
   return std::nullopt;
 }

@@ -57,7 +57,8 @@ std::vector<const EnergySource*> Ledger::chosen_sources(const Timeline& timeline
 void Ledger::note_disagreements(const Timeline& timeline, const std::vector<const EnergySource*>& chosen) {
   for (const EnergySource* source : chosen)
     for (const EnergySource& other : timeline.sources) {
-      if (&other == source || other.channel.component != source->channel.component || other.channel.scope != source->channel.scope) continue;
+      if (&other == source || other.channel.component != source->channel.component || other.channel.scope != source->channel.scope)
+        continue;
       const Span a = source->track.energy(run_), b = other.track.energy(run_);
       if (!a.energy || !b.energy || a.partial || b.partial) continue;
       if (a.energy->high < b.energy->low || b.energy->high < a.energy->low)
@@ -74,7 +75,8 @@ void Ledger::add_measured(const std::vector<const EnergySource*>& chosen) {
       return other->channel.scope == Scope::component && other->channel.component != node && component.inside(other->channel.component);
     });
     Row row{component, source->meter, source->track.quality(), "", inside || source->channel.scope == Scope::platform, &source->track, {}};
-    if (source->track.empty()) row = {component, source->meter, Quality::missing, first_gap_reason(source->track), row.overlap, nullptr, {}};
+    if (source->track.empty())
+      row = {component, source->meter, Quality::missing, first_gap_reason(source->track), row.overlap, nullptr, {}};
     rows_.push_back(std::move(row));
   }
 }
@@ -107,16 +109,14 @@ void Ledger::add_estimates(const Timeline& timeline, const PowerModel& model) {
 // True where a counted row with energy is this component or lies inside it.
 bool Ledger::has(const std::string& path) const {
   const Component component(path);
-  return std::ranges::any_of(rows_, [&](const Row& row) {
-    return row.track && !row.overlap && (row.component == component || row.component.inside(component));
-  });
+  return std::ranges::any_of(
+      rows_, [&](const Row& row) { return row.track && !row.overlap && (row.component == component || row.component.inside(component)); });
 }
 
 void Ledger::add_missing(std::vector<MissingPart> missing) {
   for (MissingPart& part : missing)
-    if (!has(part.component.path()) && std::ranges::none_of(rows_, [&](const Row& row) {
-          return row.track && !row.overlap && part.component.inside(row.component);
-        }))
+    if (!has(part.component.path()) &&
+        std::ranges::none_of(rows_, [&](const Row& row) { return row.track && !row.overlap && part.component.inside(row.component); }))
       rows_.push_back({std::move(part.component), "", Quality::missing, std::move(part.reason), false, nullptr, {}});
 }
 

@@ -27,7 +27,8 @@ std::vector<ProcessShare> cpu_times(std::span<const ProcessSample> samples, Inte
 
 }  // namespace
 
-std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen, Interval run, const SharedEnergy& energy) {
+std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen, Interval run,
+                                           const SharedEnergy& energy) {
   std::vector<ProcessShare> lines = cpu_times(samples, run);
   if (unseen > milliseconds(1)) lines.push_back({0, "short-lived children", unseen, std::nullopt});
   Duration seen;

@@ -31,6 +31,7 @@ struct SharedEnergy {
 
 // `samples` by process, then time. `unseen`: CPU time of children that came and went between two looks.
 // The energies of all lines sum to host + accelerators to the microjoule. Largest CPU time first, remainders last.
-std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen, Interval run, const SharedEnergy& energy);
+std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen, Interval run,
+                                           const SharedEnergy& energy);
 
 }  // namespace joulery

@@ -12,9 +12,12 @@ namespace {
 constexpr const char* fill_names[] = {"auto", "all", "none"};
 
 Json to_json(const CpuIdentity& cpu) {
-  Json json{{"model_name", cpu.model_name}, {"vendor", cpu.vendor},   {"family", cpu.family},        {"model", cpu.model},
-            {"stepping", cpu.stepping},     {"sockets", cpu.sockets}, {"cores", cpu.cores},          {"threads", cpu.threads},
-            {"memory_gb", cpu.memory_gb},   {"virtual_machine", cpu.virtual_machine},                {"hypervisor", cpu.hypervisor}};
+  Json json{{"model_name", cpu.model_name}, {"vendor", cpu.vendor},
+            {"family", cpu.family},         {"model", cpu.model},
+            {"stepping", cpu.stepping},     {"sockets", cpu.sockets},
+            {"cores", cpu.cores},           {"threads", cpu.threads},
+            {"memory_gb", cpu.memory_gb},   {"virtual_machine", cpu.virtual_machine},
+            {"hypervisor", cpu.hypervisor}};
   if (cpu.memory_limit_gb) json["memory_limit_gb"] = *cpu.memory_limit_gb;
   return json;
 }
@@ -66,25 +69,49 @@ const Entry entries[] = {
     {"command", [](const Json& j, RunFacts& f) { f.command = j.get<std::vector<std::string>>(); }},
     {"exit_code", [](const Json& j, RunFacts& f) { f.exit_code = j.get<int>(); }},
     {"interval_ns", [](const Json& j, RunFacts& f) { f.interval = nanoseconds(j.get<std::int64_t>()); }},
-    {"run_begin_ns", [](const Json& j, RunFacts& f) { if (!f.run) f.run.emplace(); f.run->begin.ns = j.get<std::int64_t>(); }},
-    {"run_end_ns", [](const Json& j, RunFacts& f) { if (!f.run) f.run.emplace(); f.run->end.ns = j.get<std::int64_t>(); f.run_ended = true; }},
-    {"baseline_begin_ns", [](const Json& j, RunFacts& f) { if (!f.baseline) f.baseline.emplace(); f.baseline->begin.ns = j.get<std::int64_t>(); }},
-    {"baseline_end_ns", [](const Json& j, RunFacts& f) { if (!f.baseline) f.baseline.emplace(); f.baseline->end.ns = j.get<std::int64_t>(); }},
-    {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
-    {"missing", [](const Json& j, RunFacts& f) {
-       for (const Json& part : j) f.missing.push_back({Component(part.at("component").get<std::string>()), part.at("reason").get<std::string>()});
+    {"run_begin_ns",
+     [](const Json& j, RunFacts& f) {
+       if (!f.run) f.run.emplace();
+       f.run->begin.ns = j.get<std::int64_t>();
      }},
-    {"work", [](const Json& j, RunFacts& f) {
+    {"run_end_ns",
+     [](const Json& j, RunFacts& f) {
+       if (!f.run) f.run.emplace();
+       f.run->end.ns = j.get<std::int64_t>();
+       f.run_ended = true;
+     }},
+    {"baseline_begin_ns",
+     [](const Json& j, RunFacts& f) {
+       if (!f.baseline) f.baseline.emplace();
+       f.baseline->begin.ns = j.get<std::int64_t>();
+     }},
+    {"baseline_end_ns",
+     [](const Json& j, RunFacts& f) {
+       if (!f.baseline) f.baseline.emplace();
+       f.baseline->end.ns = j.get<std::int64_t>();
+     }},
+    {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
+    {"missing",
+     [](const Json& j, RunFacts& f) {
+       for (const Json& part : j)
+         f.missing.push_back({Component(part.at("component").get<std::string>()), part.at("reason").get<std::string>()});
+     }},
+    {"work",
+     [](const Json& j, RunFacts& f) {
        for (const Json& work : j) f.work.push_back({work.at("unit").get<std::string>(), work.at("count").get<double>()});
      }},
     {"marks_lost", [](const Json& j, RunFacts& f) { f.marks_lost = j.get<std::int64_t>(); }},
     {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(j.get<std::int64_t>()); }},
-    {"idle", [](const Json& j, RunFacts& f) {
-       f.idle = IdlePower{watts(j.at("host_watts").get<double>()), watts(j.at("accelerator_watts").get<double>()), j.at("source").get<std::string>()};
+    {"idle",
+     [](const Json& j, RunFacts& f) {
+       f.idle = IdlePower{watts(j.at("host_watts").get<double>()), watts(j.at("accelerator_watts").get<double>()),
+                          j.at("source").get<std::string>()};
      }},
     {"factors", [](const Json& j, RunFacts& f) { f.factors = choice_from(j); }},
-    {"fill", [](const Json& j, RunFacts& f) {
-       for (int i = 0; i < 3; ++i) if (j == fill_names[i]) f.fill = static_cast<Fill>(i);
+    {"fill",
+     [](const Json& j, RunFacts& f) {
+       for (int i = 0; i < 3; ++i)
+         if (j == fill_names[i]) f.fill = static_cast<Fill>(i);
      }},
 };
 
@@ -107,7 +134,9 @@ Metadata to_metadata(const RunFacts& facts) {
   if (facts.marks_lost) put("marks_lost", facts.marks_lost);
   if (facts.unseen_cpu > Duration{}) put("unseen_cpu_ns", facts.unseen_cpu.base_units());
   if (facts.idle)
-    put("idle", {{"host_watts", to_watts(facts.idle->host)}, {"accelerator_watts", to_watts(facts.idle->accelerators)}, {"source", facts.idle->source}});
+    put("idle", {{"host_watts", to_watts(facts.idle->host)},
+                 {"accelerator_watts", to_watts(facts.idle->accelerators)},
+                 {"source", facts.idle->source}});
   Json missing = Json::array(), work = Json::array();
   for (const MissingPart& part : facts.missing) missing.push_back({{"component", part.component.path()}, {"reason", part.reason}});
   for (const WorkDone& done : facts.work) work.push_back({{"unit", done.unit}, {"count", done.count}});
@@ -124,7 +153,8 @@ Result<RunFacts> facts_from(const Metadata& metadata) {
     try {
       entry.read(Json::parse(found->second), facts);
     } catch (const Json::exception&) {
-      return fail(ErrorCode::format, "the recording's metadata is damaged", entry.name, "the rest can be read with: joulery sql FILE 'SELECT * FROM metadata'");
+      return fail(ErrorCode::format, "the recording's metadata is damaged", entry.name,
+                  "the rest can be read with: joulery sql FILE 'SELECT * FROM metadata'");
     }
   }
   return facts;

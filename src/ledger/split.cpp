@@ -28,7 +28,8 @@ std::vector<Energy> split(Energy whole, std::span<const double> weights) {
   std::ranges::sort(remainders, [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
   for (std::size_t k = 0; left != 0; ++k) {
     const std::int64_t step = left > 0 ? 1 : -1;
-    const std::size_t at = left > 0 ? remainders[k % remainders.size()].second : remainders[remainders.size() - 1 - k % remainders.size()].second;
+    const std::size_t at =
+        left > 0 ? remainders[k % remainders.size()].second : remainders[remainders.size() - 1 - k % remainders.size()].second;
     shares[at] += microjoules(step);
     left -= step;
   }

@@ -56,8 +56,10 @@ std::vector<Interval> union_of(std::span<const Step> steps) {
   std::vector<Interval> merged;
   for (const Step& step : steps) {
     if (step.when.empty()) continue;
-    if (!merged.empty() && step.when.begin <= merged.back().end) merged.back().end = std::max(merged.back().end, step.when.end);
-    else merged.push_back(step.when);
+    if (!merged.empty() && step.when.begin <= merged.back().end)
+      merged.back().end = std::max(merged.back().end, step.when.end);
+    else
+      merged.push_back(step.when);
   }
   return merged;
 }

@@ -83,12 +83,13 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
     if (const auto activity = activity_of(device, times, *series, threads)) timeline.cpu = activity;
     for (std::size_t c = 0; c < device.channels.size(); ++c)
       if (tells_energy(device.channels[c]))
-        timeline.sources.push_back({device.kind, device.name, device.channels[c],
-                                    track_of(device.channels[c], times, series->columns[c], timeline.suspensions)});
+        timeline.sources.push_back(
+            {device.kind, device.name, device.channels[c], track_of(device.channels[c], times, series->columns[c], timeline.suspensions)});
   }
   const auto run_begin = instant(recording.metadata(), "run_begin_ns"), run_end = instant(recording.metadata(), "run_end_ns");
   timeline.run_ended = run_end.has_value();
-  timeline.run.begin = run_begin.value_or(timeline.times_.empty() || timeline.times_.front()->empty() ? MonoTime{} : timeline.times_.front()->front());
+  timeline.run.begin =
+      run_begin.value_or(timeline.times_.empty() || timeline.times_.front()->empty() ? MonoTime{} : timeline.times_.front()->front());
   timeline.run.end = std::max(timeline.run.begin, run_end.value_or(last));
   timeline.baseline = interval_of(recording.metadata(), "baseline");
   return timeline;

@@ -18,16 +18,24 @@ class Unwrapper {
  public:
   Unwrapper(const Channel& channel, const std::vector<MonoTime>& times, std::vector<std::int64_t> raw,
             std::span<const MissingReason> reasons, std::span<const Suspension> suspensions)
-      : channel_(channel), times_(times), raw_(std::move(raw)), reasons_(reasons), suspensions_(suspensions),
+      : channel_(channel),
+        times_(times),
+        raw_(std::move(raw)),
+        reasons_(reasons),
+        suspensions_(suspensions),
         slack_(std::max(channel.update_period, milliseconds(1)) + std::max(channel.update_period, milliseconds(1))) {}
 
   Track run() {
     for (std::size_t i = 0; i < raw_.size(); ++i) {
       const auto value = static_cast<std::uint64_t>(raw_[i]);
-      if (!reasons_.empty() && reasons_[i] != MissingReason::none) note_missing(i);
-      else if (!started_) start(i, value);
-      else if (held_) resolve(i, value);
-      else advance(i, value);
+      if (!reasons_.empty() && reasons_[i] != MissingReason::none)
+        note_missing(i);
+      else if (!started_)
+        start(i, value);
+      else if (held_)
+        resolve(i, value);
+      else
+        advance(i, value);
       raw_[i] = total_;
     }
     finish();
@@ -159,10 +167,14 @@ class Unwrapper {
   void finish() {
     if (raw_.empty()) return;
     const MonoTime end = times_.back();
-    if (!started_) add_gap({times_.front(), end}, std::string(describe(*outage_)), true);
-    else if (held_) add_gap({times_[last_.index], end}, broken(*held_), true);
-    else if (outage_) add_gap({times_[last_.index], end}, std::string(describe(*outage_)), true);
-    else if (channel_.always_burns && end - times_[changed_.index] >= std::max(stall_after, nanoseconds(3 * channel_.update_period.base_units())))
+    if (!started_)
+      add_gap({times_.front(), end}, std::string(describe(*outage_)), true);
+    else if (held_)
+      add_gap({times_[last_.index], end}, broken(*held_), true);
+    else if (outage_)
+      add_gap({times_[last_.index], end}, std::string(describe(*outage_)), true);
+    else if (channel_.always_burns &&
+             end - times_[changed_.index] >= std::max(stall_after, nanoseconds(3 * channel_.update_period.base_units())))
       add_gap({times_[changed_.index], end}, "counter stood still", true);
   }
 

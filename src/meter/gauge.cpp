@@ -17,8 +17,10 @@ class Integrator {
       return;
     }
     const double power = static_cast<double>(raw) * channel_.unit;
-    if (outage_) add_gap({last_ ? times_[*last_] : times_.front(), times_[i]});
-    else if (last_) add(times_[i] - times_[*last_], power);
+    if (outage_)
+      add_gap({last_ ? times_[*last_] : times_.front(), times_[i]});
+    else if (last_)
+      add(times_[i] - times_[*last_], power);
     outage_.reset();
     last_ = i;
     power_ = power;

@@ -29,11 +29,12 @@ Sampler::~Sampler() { stop(); }
 std::vector<Sampler::Group> Sampler::groups() const {
   std::vector<Group> all;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const auto same = std::ranges::find_if(all, [&](const Group& g) {
-      return !devices_[i].slow && !devices_[g.devices.front()].slow && g.interval == intervals_[i];
-    });
-    if (same != all.end()) same->devices.push_back(i);
-    else all.push_back({{i}, intervals_[i]});
+    const auto same = std::ranges::find_if(
+        all, [&](const Group& g) { return !devices_[i].slow && !devices_[g.devices.front()].slow && g.interval == intervals_[i]; });
+    if (same != all.end())
+      same->devices.push_back(i);
+    else
+      all.push_back({{i}, intervals_[i]});
   }
   return all;
 }

@@ -7,13 +7,24 @@ namespace joulery {
 
 Track::Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
              std::vector<Gap> gaps, double roughness)
-    : times_(&times), counts_(std::move(counts)), unit_(unit), accuracy_(accuracy), quality_(quality), gaps_(std::move(gaps)),
+    : times_(&times),
+      counts_(std::move(counts)),
+      unit_(unit),
+      accuracy_(accuracy),
+      quality_(quality),
+      gaps_(std::move(gaps)),
       roughness_(roughness) {}
 
 Track::Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> value, std::vector<std::int64_t> low,
              std::vector<std::int64_t> high, std::vector<Gap> gaps)
-    : times_(&times), counts_(std::move(value)), low_(std::move(low)), high_(std::move(high)), unit_(1e-6),
-      quality_(Quality::estimated), gaps_(std::move(gaps)), roughness_(0) {}
+    : times_(&times),
+      counts_(std::move(value)),
+      low_(std::move(low)),
+      high_(std::move(high)),
+      unit_(1e-6),
+      quality_(Quality::estimated),
+      gaps_(std::move(gaps)),
+      roughness_(0) {}
 
 Interval Track::covered() const {
   if (empty()) return {};
@@ -65,7 +76,9 @@ Span Track::energy(Interval when) const {
   const Energy value = position(when.end) - position(when.begin);
   const bool partial = incomplete(when, milliseconds(50));
   if (!low_.empty()) {
-    const auto of = [&](const std::vector<std::int64_t>& counts) { return position_in(counts, when.end) - position_in(counts, when.begin); };
+    const auto of = [&](const std::vector<std::int64_t>& counts) {
+      return position_in(counts, when.end) - position_in(counts, when.begin);
+    };
     return {Estimate{value, std::min(of(low_), value), std::max(of(high_), value)}, quality_, partial};
   }
   const double systematic = to_joules(value) * accuracy_.relative + to_watts(accuracy_.absolute) * to_seconds(when.length());

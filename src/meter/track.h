@@ -33,8 +33,8 @@ class Track {
   Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
         std::vector<Gap> gaps, double roughness = 0);
   // An estimate with its own 90 % band: cumulative microjoules of the value and of either bound, side by side.
-  Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> value, std::vector<std::int64_t> low,
-        std::vector<std::int64_t> high, std::vector<Gap> gaps);
+  Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> value, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
+        std::vector<Gap> gaps);
 
   bool empty() const { return counts_.empty(); }
   Interval covered() const;                      // from the first good reading to the last

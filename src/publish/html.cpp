@@ -208,7 +208,7 @@ std::string processes(const Report& r) {
   if (r.processes.empty()) return {};
   std::string rows;
   for (const ReportProcess& p : r.processes)
-    rows += fmt::format("<tr><th scope=\"row\">{} {}</th>{}<td>{}</td>{}<td class=\"words\">{} CPU{}</td></tr>\n", p.pid, html_text(p.name),
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}<td>{}</td>{}<td class=\"words\">{} CPU{}</td></tr>\n", html_text(process_words(p)),
                         energy_cell(p.joules, reason_of(p)), p.share ? percent(*p.share) : "", bar_cell(p.share), to_text(seconds(p.cpu_s)),
                         p.joules ? "" : "; " + html_text(reason_of(p)));
   return "<h2>Who used it</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><thead><tr><th scope=\"col\">Process</th><th "

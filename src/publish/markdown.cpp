@@ -64,7 +64,7 @@ std::string processes_table(const Report& report) {
   if (report.processes.empty()) return {};
   std::string out = "\n<details><summary>Processes</summary>\n\n| Process | Energy | Share | CPU time |\n|:--|--:|--:|--:|\n";
   for (const ReportProcess& p : report.processes)
-    out += fmt::format("| {} {} | {} | {} | {} |\n", p.pid, markdown_text(p.name),
+    out += fmt::format("| {} | {} | {} | {} |\n", markdown_text(process_words(p)),
                        p.joules ? to_text(*p.joules) : "missing: " + markdown_text(reason_of(p)), p.share ? percent(*p.share) : "",
                        to_text(seconds(p.cpu_s)));
   return out + "\n</details>\n";

@@ -238,4 +238,8 @@ std::string kpi_words(const ReportKpi& kpi) {
   return fmt::format("{} {} after {}", printable(kpi.name), value, to_text(joules(*kpi.joules_at_last)));
 }
 
+std::string process_words(const ReportProcess& process) {
+  return process.pid == 0 ? process.name : fmt::format("{} {}", process.pid, process.name);
+}
+
 }  // namespace joulery

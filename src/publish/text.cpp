@@ -90,7 +90,7 @@ void add_phases(const Report& report, std::vector<TableRow>& rows) {
 }
 
 TableRow process_row(const ReportProcess& p) {
-  TableRow row{.name = fmt::format("{} {}", p.pid, printable(p.name)), .energy = or_missing(p.joules)};
+  TableRow row{.name = printable(process_words(p)), .energy = or_missing(p.joules)};
   row.missing = !p.joules;
   if (row.missing)
     row.words = fmt::format("{} (CPU {})", printable(reason_of(p)), to_text(seconds(p.cpu_s)));

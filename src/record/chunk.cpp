@@ -70,8 +70,10 @@ void RoundColumns::push(MonoTime due, std::span<const Reading> readings) {
   for (std::size_t c = 0; c < channels.size(); ++c) {
     auto& [raw, reasons] = channels[c];
     const MissingReason reason = c < readings.size() ? readings[c].reason : MissingReason::gone;
-    if (reason == MissingReason::none) raw.push_back(readings[c].raw);
-    else raw.push_back(row == 0 ? 0 : raw.back());
+    if (reason == MissingReason::none)
+      raw.push_back(readings[c].raw);
+    else
+      raw.push_back(row == 0 ? 0 : raw.back());
     if (reason != MissingReason::none && reasons.empty()) reasons.assign(row, MissingReason::none);
     if (reason != MissingReason::none || !reasons.empty()) reasons.push_back(reason);
   }
@@ -145,8 +147,10 @@ Bytes ChunkCodec::pack(const RoundColumns& rounds, std::size_t from, std::size_t
   pack_difference(begin, deadline, out);
   pack_difference(part(rounds.end, from, count), begin, out);
   for (const auto& channel : rounds.channels) {
-    if (channel.reason.empty()) out.push_back(0);
-    else pack_status(part(channel.reason, from, count), out);
+    if (channel.reason.empty())
+      out.push_back(0);
+    else
+      pack_status(part(channel.reason, from, count), out);
     columns_.encode(part(channel.raw, from, count), out);
   }
   return out;

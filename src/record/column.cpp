@@ -35,7 +35,9 @@ std::uint64_t magnitude(std::int64_t value) {
 }
 
 std::int64_t from_thousandths(std::uint64_t k, std::uint64_t step) { return static_cast<std::int64_t>(k * step / 1000); }
-std::uint64_t to_thousandths(std::int64_t value, std::uint64_t step) { return (static_cast<std::uint64_t>(value) * 1000 + step - 1) / step; }
+std::uint64_t to_thousandths(std::int64_t value, std::uint64_t step) {
+  return (static_cast<std::uint64_t>(value) * 1000 + step - 1) / step;
+}
 
 // The RAPL step that explains every value, or 0. Linux: nanojoules per count = 10^9 >> ESU, cut to a whole number
 // (intel_rapl_common.c); ESU is 14 on most processors, 10 to 20 are tried.

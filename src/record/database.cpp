@@ -38,8 +38,10 @@ std::string uri(const std::string& path, std::string_view parameters) {
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain = std::isalnum(byte) || std::strchr("/._-", c) != nullptr;
-    if (plain) text += c;
-    else (text += '%') += {digits[byte >> 4], digits[byte & 15]};
+    if (plain)
+      text += c;
+    else
+      (text += '%') += {digits[byte >> 4], digits[byte & 15]};
   }
   return text.append("?").append(parameters);
 }
@@ -71,9 +73,7 @@ Result<bool> Statement::step() {
   const int rc = sqlite3_step(statement_);
   if (rc == SQLITE_ROW) return true;
   Result<bool> result = false;
-  if (rc != SQLITE_DONE) {
-    result = std::unexpected(Database::error(sqlite3_db_handle(statement_), "recording"));
-  }
+  if (rc != SQLITE_DONE) { result = std::unexpected(Database::error(sqlite3_db_handle(statement_), "recording")); }
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
   next_ = 1;

@@ -31,7 +31,8 @@ class MarksCursor final : public TableCursor {
 
 Result<void> MarksCursor::start(const std::vector<Filter>&, std::uint64_t) {
   const std::string columns = mark_columns;
-  auto chunks = source_.database->prepare("SELECT " + columns + " FROM mark_chunk UNION ALL SELECT " + columns + " FROM mark_tail ORDER BY first");
+  auto chunks =
+      source_.database->prepare("SELECT " + columns + " FROM mark_chunk UNION ALL SELECT " + columns + " FROM mark_tail ORDER BY first");
   if (!chunks) return std::unexpected(chunks.error());
   chunks_.emplace(std::move(*chunks));
   return next_chunk();
@@ -49,7 +50,8 @@ Result<void> MarksCursor::next_chunk() {
   std::vector<bool> readable;
   const StoredChunk chunk = stored_chunk(*chunks_);
   marks_ = unpack_marks(std::span(&chunk, 1), source_.mark_names, readable);
-  if (!readable[0]) marks_.push_back({{chunk.begin}, 0, 0, MarkKind::point, "chunk unreadable: " + std::to_string(chunk.rows) + " marks", 0});
+  if (!readable[0])
+    marks_.push_back({{chunk.begin}, 0, 0, MarkKind::point, "chunk unreadable: " + std::to_string(chunk.rows) + " marks", 0});
   return {};
 }
 

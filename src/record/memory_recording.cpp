@@ -31,7 +31,8 @@ Result<std::vector<Mark>> MemoryRecording::marks() const {
 
 Result<std::vector<ProcessSample>> MemoryRecording::processes() const {
   std::vector<ProcessSample> sorted = processes_;
-  std::ranges::stable_sort(sorted, [](const ProcessSample& a, const ProcessSample& b) { return std::tie(a.id, a.time) < std::tie(b.id, b.time); });
+  std::ranges::stable_sort(sorted,
+                           [](const ProcessSample& a, const ProcessSample& b) { return std::tie(a.id, a.time) < std::tie(b.id, b.time); });
   return sorted;
 }
 

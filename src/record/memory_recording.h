@@ -15,7 +15,9 @@ class MemoryRecording final : public Recording {
   void add(const ProcessSample& sample) { processes_.push_back(sample); }
   void add(const RecordedEvent& event) { events_.push_back(event); }
   void add(const ClockMap& crossing) { clock_maps_.push_back(crossing); }
-  void set(const Metadata& entries) { for (const auto& [name, json] : entries) metadata_[name] = json; }
+  void set(const Metadata& entries) {
+    for (const auto& [name, json] : entries) metadata_[name] = json;
+  }
 
   const Metadata& metadata() const override { return metadata_; }
   std::span<const RecordedDevice> devices() const override { return devices_; }

@@ -23,7 +23,8 @@ constexpr const char* unreadable = "chunk unreadable";
 // Errors on reading name the file, whatever SQLite says.
 template <class T>
 Result<T> at_path(Result<T> result, const std::string& path) {
-  if (!result) result.error().where = path + (result.error().where.empty() || result.error().where == path ? "" : ", " + result.error().where);
+  if (!result)
+    result.error().where = path + (result.error().where.empty() || result.error().where == path ? "" : ", " + result.error().where);
   return result;
 }
 
@@ -82,7 +83,8 @@ void Reader::note_losses(std::size_t stream, const std::vector<StoredChunk>& chu
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     if (readable[i]) continue;
     const Interval when{{chunks[i].begin * to_ns}, {chunks[i].end * to_ns}};
-    losses.push_back({when, unreadable, of + ", row " + std::to_string(chunks[i].first) + " on", static_cast<std::int64_t>(chunks[i].rows)});
+    losses.push_back(
+        {when, unreadable, of + ", row " + std::to_string(chunks[i].first) + " on", static_cast<std::int64_t>(chunks[i].rows)});
   }
   losses_[stream] = std::move(losses);
 }
@@ -226,7 +228,8 @@ Result<Database> open_recording_database(const std::string& path) {
   if (*version <= recording_version) return database;
   return fail(ErrorCode::newer_format,
               "the recording was made by a newer joulery (format " + std::to_string(*version) + ", this one reads up to " +
-                  std::to_string(recording_version) + ")", path, "update joulery");
+                  std::to_string(recording_version) + ")",
+              path, "update joulery");
 }
 
 Result<std::unique_ptr<Recording>> Recording::open(const std::string& path) {

@@ -45,8 +45,8 @@ Result<void> RowWriter::write_summaries(std::int64_t chunk, const RoundColumns& 
 
 Result<void> RowWriter::write_round_rows(bool chunk, std::size_t device, std::size_t from, std::size_t count) {
   const RoundColumns& rounds = pending_.rounds[device];
-  auto insert = database_.prepare(chunk ? "INSERT INTO chunk VALUES (NULL,?,?,?,?,?,?,?,?)"
-                                        : "REPLACE INTO tail VALUES (NULL,?,?,?,?,?,?,?,?)");
+  auto insert =
+      database_.prepare(chunk ? "INSERT INTO chunk VALUES (NULL,?,?,?,?,?,?,?,?)" : "REPLACE INTO tail VALUES (NULL,?,?,?,?,?,?,?,?)");
   if (!insert) return std::unexpected(insert.error());
   std::int64_t missing = 0;
   for (const auto& channel : rounds.channels) missing += summarise(channel, from, count).missing;

@@ -185,8 +185,10 @@ void SamplesCursor::give_value(sqlite3_context* result) const {
 }
 
 void SamplesCursor::give_missing(sqlite3_context* result) const {
-  if (!readable_) give_text(result, "chunk unreadable: " + std::to_string(chunk_.rows) + " rounds");
-  else if (reason() != MissingReason::none) give_text(result, describe(reason()));
+  if (!readable_)
+    give_text(result, "chunk unreadable: " + std::to_string(chunk_.rows) + " rounds");
+  else if (reason() != MissingReason::none)
+    give_text(result, describe(reason()));
 }
 
 void SamplesCursor::give(int column, sqlite3_context* result) const {

@@ -77,9 +77,13 @@ Result<DecodedSource> describe_source(Database& database) {
 std::string views(MonoTime start) {
   const auto since = [&](const std::string& ns) { return "(" + ns + " - " + std::to_string(start.ns) + ") * 1e-9"; };
   return "PRAGMA temp_store=MEMORY;"
-         "CREATE TEMP VIEW processes AS SELECT " + since("mono_ns") + " AS t_s, mono_ns, pid, start_ticks, parent, name, cpu_ns * 1e-9 AS cpu_s"
+         "CREATE TEMP VIEW processes AS SELECT " +
+         since("mono_ns") +
+         " AS t_s, mono_ns, pid, start_ticks, parent, name, cpu_ns * 1e-9 AS cpu_s"
          " FROM process_sample JOIN process ON process.id = process;"
-         "CREATE TEMP VIEW events AS SELECT " + since("begin_ns") + " AS begin_s, " + since("end_ns") + " AS end_s, kind, detail, count FROM event;"
+         "CREATE TEMP VIEW events AS SELECT " +
+         since("begin_ns") + " AS begin_s, " + since("end_ns") +
+         " AS end_s, kind, detail, count FROM event;"
          "PRAGMA query_only=1;"
          // Connects the tables, which the authoriser would forbid later: SQLite declares them with CREATE TABLE.
          "SELECT 1 FROM samples LIMIT 0; SELECT 1 FROM marks LIMIT 0;";

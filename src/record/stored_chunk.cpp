@@ -101,7 +101,8 @@ Result<Channel> channel_of(const Statement& row) {
   channel.name = row.text(2);
   const bool known = parse(row.text(3), channel.measurand) && parse(row.text(4), channel.behaviour) && parse(row.text(9), channel.scope);
   if (!known) {
-    return fail(ErrorCode::format, "the recording has a channel of an unknown kind", "table channel, " + channel.component.path() + " " + channel.name);
+    return fail(ErrorCode::format, "the recording has a channel of an unknown kind",
+                "table channel, " + channel.component.path() + " " + channel.name);
   }
   channel.unit = row.real(5);
   channel.range = static_cast<std::uint64_t>(row.integer(6));
@@ -127,7 +128,8 @@ StoredChunk stored_chunk(const Statement& row) {
 
 Result<std::vector<StoredChunk>> read_chunks(Database& database, std::size_t device) {
   const std::string columns = chunk_columns, where = " WHERE device=" + std::to_string(device);
-  return read_all(database, "SELECT " + columns + " FROM chunk" + where + " UNION ALL SELECT " + columns + " FROM tail" + where + " ORDER BY first");
+  return read_all(database,
+                  "SELECT " + columns + " FROM chunk" + where + " UNION ALL SELECT " + columns + " FROM tail" + where + " ORDER BY first");
 }
 
 Result<std::vector<StoredChunk>> read_mark_chunks(Database& database) {

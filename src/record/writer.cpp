@@ -55,8 +55,7 @@ Result<Database> copy_into(const std::string& path, const Database& from) {
 
 class Writer final : public RecordingWriter {
  public:
-  Writer(Database database, const std::vector<RecordedDevice>& devices)
-      : database_(std::move(database)), pending_(devices) {
+  Writer(Database database, const std::vector<RecordedDevice>& devices) : database_(std::move(database)), pending_(devices) {
     incoming_.rounds = spare_.rounds = pending_.rounds;
   }
   Result<void> begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata);
@@ -95,7 +94,8 @@ Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Met
                               ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
   // An empty recording need not survive a power cut: starting a run waits for no disk.
   // Small pages: a dozen tables that are nearly empty cost little, and so does each commit.
-  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done) return done;
+  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done)
+    return done;
   if (auto done = database_.execute(recording_schema + numbers); !done) return done;
   if (auto done = write_devices(database_, devices); !done) return done;
   if (auto done = database_.execute("COMMIT;PRAGMA synchronous=NORMAL"); !done) return done;
@@ -146,8 +146,10 @@ Result<void> Writer::in_transaction(bool closing) {
 
 Result<void> Writer::write_pending(bool closing) {
   auto done = in_transaction(closing);
-  if (done) pending_.committed(closing);
-  else if (database_.in_transaction()) (void)database_.execute("ROLLBACK");
+  if (done)
+    pending_.committed(closing);
+  else if (database_.in_transaction())
+    (void)database_.execute("ROLLBACK");
   return done;
 }
 

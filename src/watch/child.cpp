@@ -13,8 +13,8 @@
 #include <fstream>
 
 #include "watch/cpu_clock.h"
-#include "watch/program.h"
 #include "watch/proc_stat.h"
+#include "watch/program.h"
 
 extern char** environ;
 

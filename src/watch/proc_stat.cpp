@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 
 namespace joulery {
 namespace {

@@ -122,8 +122,10 @@ class ProcessTree::Agenda {
   }
   void add_child(std::int32_t pid) {
     const auto [entry, is_new] = index_.emplace(pid, items_.size());
-    if (is_new) items_.push_back({pid, std::nullopt});
-    else if (entry->second >= next_) items_[entry->second].start_ticks.reset();
+    if (is_new)
+      items_.push_back({pid, std::nullopt});
+    else if (entry->second >= next_)
+      items_[entry->second].start_ticks.reset();
   }
   // The pid belongs to somebody else by now, unless it turns up as a child later.
   void forget(std::int32_t pid) { index_.erase(pid); }

@@ -15,7 +15,7 @@ constexpr std::string_view cannot_start = "cannot start the command";
 
 // Why `path` cannot be executed; nothing where it can.
 std::optional<Error> obstacle(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) return error_from_errno(errno, std::string(cannot_start), path);
   if (S_ISDIR(info.st_mode)) return Error{ErrorCode::permission, "cannot start the command: it is a directory", path, ""};
   if (faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0)
@@ -38,12 +38,13 @@ Result<std::string> find_program(std::string_view name, std::string_view search_
     std::string path = std::string(folder.empty() ? "." : folder) + "/" + std::string(name);
     auto error = obstacle(path);
     if (!error) return path;
-    struct stat info {};
+    struct stat info{};
     if (!refusal && error->code == ErrorCode::permission && stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) refusal = error;
     at = end + 1;
   }
   if (refusal) return std::unexpected(std::move(*refusal));
-  return fail(ErrorCode::not_found, "command not found", name.empty() ? "''" : std::string(name), "is it installed, and its folder in PATH?");
+  return fail(ErrorCode::not_found, "command not found", name.empty() ? "''" : std::string(name),
+              "is it installed, and its folder in PATH?");
 }
 
 std::string search_path_of_environment() {

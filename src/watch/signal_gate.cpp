@@ -39,12 +39,11 @@ std::optional<HeldSignal> take(int fd) {
 Result<SignalGate> SignalGate::open() {
   SignalGate gate;
   for (int signal = 1; signal <= last_signal; ++signal) {
-    struct sigaction now {};
+    struct sigaction now{};
     gate.ignored_[static_cast<std::size_t>(signal)] = sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
   }
   const sigset_t held = held_set();
-  if (pthread_sigmask(SIG_BLOCK, &held, &gate.mask_) != 0)
-    return std::unexpected(error_from_errno(errno, "cannot hold back signals", ""));
+  if (pthread_sigmask(SIG_BLOCK, &held, &gate.mask_) != 0) return std::unexpected(error_from_errno(errno, "cannot hold back signals", ""));
   gate.fd_ = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
   if (gate.fd_ < 0) {
     const int reason = errno;
@@ -56,14 +55,12 @@ Result<SignalGate> SignalGate::open() {
   return gate;
 }
 
-SignalGate::SignalGate(SignalGate&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), mask_(other.mask_), ignored_(other.ignored_) {}
+SignalGate::SignalGate(SignalGate&& other) noexcept : fd_(std::exchange(other.fd_, -1)), mask_(other.mask_), ignored_(other.ignored_) {}
 
 SignalGate::~SignalGate() {
   if (fd_ < 0) return;
   // The key that ended the command may still lie here unread: it has had its effect, and must not end us as well.
-  while (take(fd_)) {
-  }
+  while (take(fd_)) {}
   close(fd_);
   if (ignored_[SIGCHLD]) std::signal(SIGCHLD, SIG_IGN);
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
@@ -101,10 +98,10 @@ void SignalGate::stop_self(int signal) const {
 
 void SignalGate::restore_for_command() const {
   for (int signal = 1; signal <= last_signal; ++signal) {
-    struct sigaction now {};
+    struct sigaction now{};
     const bool wanted = ignored_[static_cast<std::size_t>(signal)];
     if (sigaction(signal, nullptr, &now) != 0 || (now.sa_handler == (wanted ? SIG_IGN : SIG_DFL))) continue;
-    struct sigaction original {};
+    struct sigaction original{};
     original.sa_handler = wanted ? SIG_IGN : SIG_DFL;
     sigaction(signal, &original, nullptr);
   }

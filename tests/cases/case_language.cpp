@@ -45,9 +45,10 @@ Interval interval(std::string_view text) {
   return {instant(text.substr(0, dots)), instant(text.substr(dots + 2))};
 }
 
-const std::map<std::string_view, MissingReason> reasons{
-    {"failed", MissingReason::io_error}, {"denied", MissingReason::permission},         {"rubbish", MissingReason::rubbish},  {"gone", MissingReason::gone},
-    {"lost", MissingReason::device_lost}, {"unsupported", MissingReason::not_supported}, {"timeout", MissingReason::timed_out}};
+const std::map<std::string_view, MissingReason> reasons{{"failed", MissingReason::io_error},  {"denied", MissingReason::permission},
+                                                        {"rubbish", MissingReason::rubbish},  {"gone", MissingReason::gone},
+                                                        {"lost", MissingReason::device_lost}, {"unsupported", MissingReason::not_supported},
+                                                        {"timeout", MissingReason::timed_out}};
 
 // One case while it is told: meters and their readings, then expectations against the ledger made of them.
 class Teller {
@@ -58,9 +59,7 @@ class Teller {
     for (const Line& line : case_.lines) {
       try {
         line.words[0] == "expect" ? judge(line) : arrange(line);
-      } catch (const std::exception& problem) {
-        failures_.push_back(fmt::format("{}:{}: {}", case_.file, line.number, problem.what()));
-      }
+      } catch (const std::exception& problem) { failures_.push_back(fmt::format("{}:{}: {}", case_.file, line.number, problem.what())); }
     }
     return failures_;
   }
@@ -74,10 +73,12 @@ class Teller {
     if (w[0] == "at") return add_reading(instant(w.at(1)), w.at(2));
     if (w[0] == "every") {
       for (std::int64_t i = 0; i < whole(w.at(7)); ++i)
-        add_reading(instant(w.at(3)) + nanoseconds(seconds(si(w.at(1))).base_units() * i), std::to_string(whole(w.at(4)) + i * whole(without_comma(w.at(6)))));
+        add_reading(instant(w.at(3)) + nanoseconds(seconds(si(w.at(1))).base_units() * i),
+                    std::to_string(whole(w.at(4)) + i * whole(without_comma(w.at(6)))));
       return;
     }
-    if (w[0] == "asleep") return sleeps_.push_back({{instant(w.at(1)), instant(w.at(1))}, "suspended", "", seconds(si(w.at(2))).base_units()});
+    if (w[0] == "asleep")
+      return sleeps_.push_back({{instant(w.at(1)), instant(w.at(1))}, "suspended", "", seconds(si(w.at(2))).base_units()});
     if (w[0] == "lacks") return missing_.push_back({Component(w.at(1)), joined(w, 3)});
     if (w[0] == "run") return void(run_ = interval(w.at(1)));
     refuse(fmt::format("no such sentence: {}", w[0]));
@@ -97,12 +98,18 @@ class Teller {
     channel.measurand = w.at(3) == "counter" ? Measurand::energy : Measurand::power;
     channel.unit = si(w.at(4));
     for (std::size_t i = 5; i < w.size(); ++i) {
-      if (w[i] == "range") channel.range = static_cast<std::uint64_t>(whole(w.at(++i)));
-      else if (w[i] == "max") channel.max_power = watts(si(w.at(++i)));
-      else if (w[i] == "burns") channel.always_burns = true;
-      else if (w[i] == "platform") channel.scope = Scope::platform;
-      else if (w[i] == "accuracy") channel.accuracy.relative = static_cast<double>(whole(without_comma(w.at(++i)))) / 100;
-      else refuse(fmt::format("no such word of a meter: {}", w[i]));
+      if (w[i] == "range")
+        channel.range = static_cast<std::uint64_t>(whole(w.at(++i)));
+      else if (w[i] == "max")
+        channel.max_power = watts(si(w.at(++i)));
+      else if (w[i] == "burns")
+        channel.always_burns = true;
+      else if (w[i] == "platform")
+        channel.scope = Scope::platform;
+      else if (w[i] == "accuracy")
+        channel.accuracy.relative = static_cast<double>(whole(without_comma(w.at(++i)))) / 100;
+      else
+        refuse(fmt::format("no such word of a meter: {}", w[i]));
     }
     devices_.push_back({w.at(1), w.at(2), milliseconds(100), {channel}});
     readings_.emplace_back();
@@ -111,7 +118,8 @@ class Teller {
   void add_reading(MonoTime t, const std::string& value) {
     if (readings_.empty()) refuse("a reading before any meter");
     const auto reason = reasons.find(value);
-    readings_.back().push_back({reason == reasons.end() ? whole(value) : 0, reason == reasons.end() ? MissingReason::none : reason->second, t, t});
+    readings_.back().push_back(
+        {reason == reasons.end() ? whole(value) : 0, reason == reasons.end() ? MissingReason::none : reason->second, t, t});
   }
 
   void settle() {
@@ -148,9 +156,10 @@ class Teller {
     settle();
     using Judge = void (Teller::*)(const Line&);
     static const std::map<std::string, Judge> judges{
-        {"energy", &Teller::energy},   {"total", &Teller::total},     {"partial", &Teller::partial}, {"quality", &Teller::quality},
-        {"counted", &Teller::counted}, {"overlap", &Teller::counted}, {"absent", &Teller::absent},   {"gap", &Teller::gap},
-        {"gaps", &Teller::gaps},       {"ambiguous", &Teller::ambiguous}, {"power", &Teller::power}, {"flag", &Teller::flag}, {"no-flag", &Teller::no_flag}};
+        {"energy", &Teller::energy},   {"total", &Teller::total},         {"partial", &Teller::partial}, {"quality", &Teller::quality},
+        {"counted", &Teller::counted}, {"overlap", &Teller::counted},     {"absent", &Teller::absent},   {"gap", &Teller::gap},
+        {"gaps", &Teller::gaps},       {"ambiguous", &Teller::ambiguous}, {"power", &Teller::power},     {"flag", &Teller::flag},
+        {"no-flag", &Teller::no_flag}};
     const auto found = judges.find(line.words.at(1));
     if (found == judges.end()) refuse(fmt::format("no such expectation: {}", line.words.at(1)));
     (this->*found->second)(line);
@@ -202,8 +211,8 @@ class Teller {
     std::string seen = "none";
     for (const Gap& gap : gaps_of(line.words.at(2))) {
       if (gap.when == when && gap.energy_lost == (line.words.at(4) == "lost") && gap.reason.contains(joined(line.words, 5))) return;
-      seen = fmt::format("{}s..{}s {} {}", static_cast<double>(gap.when.begin.ns - origin_ns) * 1e-9, static_cast<double>(gap.when.end.ns - origin_ns) * 1e-9,
-                         gap.energy_lost ? "lost" : "bridged", gap.reason);
+      seen = fmt::format("{}s..{}s {} {}", static_cast<double>(gap.when.begin.ns - origin_ns) * 1e-9,
+                         static_cast<double>(gap.when.end.ns - origin_ns) * 1e-9, gap.energy_lost ? "lost" : "bridged", gap.reason);
     }
     check(false, line, seen);
   }
@@ -214,7 +223,9 @@ class Teller {
       const bool holds = std::abs(to_joules(gap.possible->least) - si(line.words.at(3))) < 0.05 &&
                          std::abs(to_joules(gap.possible->step) - si(without_comma(line.words.at(7)))) < 0.05 &&
                          gap.possible->most_steps == whole(line.words.at(10));
-      return check(holds, line, fmt::format("{} + k * {}, k <= {}", to_text(gap.possible->least), to_text(gap.possible->step), gap.possible->most_steps));
+      return check(
+          holds, line,
+          fmt::format("{} + k * {}, k <= {}", to_text(gap.possible->least), to_text(gap.possible->step), gap.possible->most_steps));
     }
     check(false, line, "nothing ambiguous");
   }
@@ -241,9 +252,12 @@ std::vector<Case> read_cases(const std::string& path) {
     Line line{number, {}};
     for (std::string word; words >> word;) line.words.push_back(word);
     if (line.words.empty()) continue;
-    if (line.words[0] == "case") cases.push_back({path.substr(path.rfind('/') + 1), text.substr(text.find_first_not_of(' ', 4)), number, {}});
-    else if (cases.empty()) refuse(fmt::format("{}:{}: a sentence before any case", path, number));
-    else cases.back().lines.push_back(std::move(line));
+    if (line.words[0] == "case")
+      cases.push_back({path.substr(path.rfind('/') + 1), text.substr(text.find_first_not_of(' ', 4)), number, {}});
+    else if (cases.empty())
+      refuse(fmt::format("{}:{}: a sentence before any case", path, number));
+    else
+      cases.back().lines.push_back(std::move(line));
   }
   return cases;
 }

@@ -254,7 +254,7 @@ def test_disk_fills_and_is_freed(run, small_disk, two_zones, tmp_path):
     assert done.returncode == 7, done.stderr
     report = run.report(tmp_path / "copy.joulery")
     assert report["duration_s"] > 3.0
-    package = [c for c in report["components"] if c["path"].endswith("package-0")][0]
+    package = [c for c in report["components"] if c["path"].endswith("cpu/package-0")][0]
     assert package["joules"] == pytest.approx(20.0 * report["duration_s"], abs=20.0 * 0.2)
 
 

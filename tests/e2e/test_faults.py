@@ -32,7 +32,7 @@ def report(joulery, tmp_path_factory):
 
 
 def package(report, number):
-    rows = [c for c in report["components"] if c["path"].endswith(f"package-{number}")]
+    rows = [c for c in report["components"] if c["path"].endswith(f"cpu/package-{number}")]
     assert len(rows) == 1, [c["path"] for c in report["components"]]
     return rows[0]
 

@@ -94,7 +94,7 @@ def test_killed_joulery_leaves_a_readable_recording(run, two_zones, tmp_path):
     report = run.report(file)
     assert report["exit_code"] is None
     assert report["duration_s"] > 1.0
-    package = [c for c in report["components"] if c["path"].endswith("package-0")][0]
+    package = [c for c in report["components"] if c["path"].endswith("cpu/package-0")][0]
     assert package["joules"] == pytest.approx(20.0 * report["duration_s"], abs=20.0 * 0.3)
 
 

@@ -24,14 +24,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace joulery;
   switch (data[0] % 4) {
     case 0:
-      if (const auto value = parse_carbon_intensity(text)) require(to_grams_per_kilowatt_hour(*value) >= 0 && to_grams_per_kilowatt_hour(*value) <= 10'000);
+      if (const auto value = parse_carbon_intensity(text))
+        require(to_grams_per_kilowatt_hour(*value) >= 0 && to_grams_per_kilowatt_hour(*value) <= 10'000);
       break;
     case 1:
       if (const auto value = parse_tariff(text, "")) require(value->price.base_units() >= 0 && value->currency.code().size() == 3);
       break;
     case 2:
-      if (const auto match = find_place(text)) require(match->place != nullptr);
-      else require(match.error().code == ErrorCode::usage);
+      if (const auto match = find_place(text))
+        require(match->place != nullptr);
+      else
+        require(match.error().code == ErrorCode::usage);
       break;
     default:
       if (const auto config = parse_factor_config(text, "fuzz.toml"); !config) require(!config.error().what.empty());

@@ -24,7 +24,8 @@ Channel random_channel(const std::string& path) {
   channel.behaviour = counter ? Behaviour::counter : Behaviour::gauge;
   channel.measurand = counter ? Measurand::energy : Measurand::power;
   channel.unit = counter ? *rc::gen::element(1e-6, 1e-3, 15.3e-6, 61e-6) : 1e-3;
-  if (counter && *rc::gen::inRange(0, 2)) channel.range = *rc::gen::element<std::uint64_t>(1'000'000, 262'143'328'850, UINT64_C(0xffffffff));
+  if (counter && *rc::gen::inRange(0, 2))
+    channel.range = *rc::gen::element<std::uint64_t>(1'000'000, 262'143'328'850, UINT64_C(0xffffffff));
   if (*rc::gen::inRange(0, 3)) channel.max_power = watts(*rc::gen::element(1.0, 100.0, 1000.0));
   channel.accuracy.relative = 0.05;
   channel.always_burns = *rc::gen::inRange(0, 2);
@@ -41,17 +42,22 @@ std::vector<Reading> random_readings(const Channel& channel, int count) {
     value += *rc::gen::inRange<std::uint64_t>(0, 5'000'000);
     if (channel.range) value %= channel.range + 1;
     const int fault = *rc::gen::inRange(0, 12);
-    if (fault == 0) readings.push_back({0, MissingReason::io_error, {t}, {t}});
-    else if (fault == 1) readings.push_back({static_cast<std::int64_t>(*rc::gen::arbitrary<std::uint32_t>()), MissingReason::none, {t}, {t}});
-    else if (fault == 2) value = 0, readings.push_back({0, MissingReason::none, {t}, {t}});
-    else readings.push_back({static_cast<std::int64_t>(value), MissingReason::none, {t}, {t}});
+    if (fault == 0)
+      readings.push_back({0, MissingReason::io_error, {t}, {t}});
+    else if (fault == 1)
+      readings.push_back({static_cast<std::int64_t>(*rc::gen::arbitrary<std::uint32_t>()), MissingReason::none, {t}, {t}});
+    else if (fault == 2)
+      value = 0, readings.push_back({0, MissingReason::none, {t}, {t}});
+    else
+      readings.push_back({static_cast<std::int64_t>(value), MissingReason::none, {t}, {t}});
   }
   return readings;
 }
 
 RandomMachine random_machine() {
-  static const std::vector<std::string> paths{"node",     "node/cpu/package-0", "node/cpu/package-0/core", "node/cpu/package-1", "node/dram/package-0",
-                                              "node/gpu/0", "node/gpu/1",        "node/platform",           "node/board/fan"};
+  static const std::vector<std::string> paths{
+      "node",       "node/cpu/package-0", "node/cpu/package-0/core", "node/cpu/package-1", "node/dram/package-0",
+      "node/gpu/0", "node/gpu/1",         "node/platform",           "node/board/fan"};
   RandomMachine machine;
   const int count = *rc::gen::inRange(1, 8);
   for (int d = 0; d < count; ++d) {
@@ -130,7 +136,8 @@ RC_GTEST_PROP(Conservation, NothingBurnsMoreThanItCan, ()) {
     const double counted = to_joules(source.track.position(whole.end) - source.track.position(whole.begin));
     const double readings = static_cast<double>(machine.readings.front().size() + 40);
     // Each reading may be late by the slack of 2 ms and a count.
-    RC_ASSERT(counted <= to_watts(source.channel.max_power) * (to_seconds(whole.length()) + readings * 0.002) + readings * source.channel.unit + 1e-6);
+    RC_ASSERT(counted <=
+              to_watts(source.channel.max_power) * (to_seconds(whole.length()) + readings * 0.002) + readings * source.channel.unit + 1e-6);
   }
 }
 

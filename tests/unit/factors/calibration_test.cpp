@@ -1,9 +1,9 @@
 #include "factors/calibration.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
-
-#include <gtest/gtest.h>
 
 namespace joulery {
 namespace {
@@ -81,9 +81,7 @@ TEST_F(CalibrationFile, WhereNoFolderCanBeThatIsSaid) {
   EXPECT_NE(refused.error().line().find(path()), std::string::npos);
 }
 
-TEST_F(CalibrationFile, AbsentIsNotFound) {
-  EXPECT_EQ(read_calibration(path()).error().code, ErrorCode::not_found);
-}
+TEST_F(CalibrationFile, AbsentIsNotFound) { EXPECT_EQ(read_calibration(path()).error().code, ErrorCode::not_found); }
 
 TEST_F(CalibrationFile, NamesTheNearestKey) {
   const Error error = error_of("idle_wats = 5\nmax_watts = 9\n");

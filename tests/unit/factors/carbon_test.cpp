@@ -100,7 +100,8 @@ TEST(CarbonPue, BelowOneOrNoNumberIsRefused) {
 
 TEST(CarbonIntensityText, UnitsAsPeopleWriteThem) {
   const auto grams = [](const char* text) { return to_grams_per_kilowatt_hour(*parse_carbon_intensity(text)); };
-  for (const char* text : {"334", "334 g/kWh", "334g/kWh", "334 gCO2/kWh", "334 gCO2e/kWh", "334 gCO2eq/kWh", "334 g CO2e / kWh", "334 kg/MWh"})
+  for (const char* text :
+       {"334", "334 g/kWh", "334g/kWh", "334 gCO2/kWh", "334 gCO2e/kWh", "334 gCO2eq/kWh", "334 g CO2e / kWh", "334 kg/MWh"})
     EXPECT_DOUBLE_EQ(grams(text), 334) << text;
   EXPECT_DOUBLE_EQ(grams("0.334 kg/kWh"), 334);
   EXPECT_NEAR(grams("412.5lb/MWh"), 187.107, 0.0005);  // 412.5 * 453.59237 / 1000
@@ -109,7 +110,8 @@ TEST(CarbonIntensityText, UnitsAsPeopleWriteThem) {
 }
 
 TEST(CarbonIntensityText, WhatIsNotOneIsRefused) {
-  for (const char* text : {"", "abc", "334 g", "334 kWh", "334 kWh/g", "-1", "1e9", "nan", "inf", "334 m/kWh", "334,5", "12 g/kWh/h", "334000 kg/kWh"})
+  for (const char* text :
+       {"", "abc", "334 g", "334 kWh", "334 kWh/g", "-1", "1e9", "nan", "inf", "334 m/kWh", "334,5", "12 g/kWh/h", "334000 kg/kWh"})
     EXPECT_FALSE(parse_carbon_intensity(text)) << text;
 }
 

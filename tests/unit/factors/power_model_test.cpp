@@ -2,15 +2,15 @@
 // (scripts/learn_power_model --write, an implementation of its own) computed for made-up machines from the shipped table.
 #include "factors/power_model.h"
 
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <sstream>
-
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 namespace joulery {
 namespace {
@@ -31,7 +31,10 @@ std::vector<Row> golden() {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("#")) continue;
     const auto values = cells(line);
-    if (names.empty()) { names = values; continue; }
+    if (names.empty()) {
+      names = values;
+      continue;
+    }
     Row& row = rows.emplace_back();
     for (std::size_t i = 0; i < values.size(); ++i) row[names[i]] = values[i];
   }
@@ -53,7 +56,8 @@ CpuIdentity identity(const Row& r) {
 std::optional<Calibration> calibration_of(const Row& r) {
   if (std::stod(r.at("full")) == 0) return std::nullopt;
   const double half = std::stod(r.at("half"));
-  return Calibration{watts(std::stod(r.at("idle"))), watts(std::stod(r.at("full"))), half > 0 ? std::optional(watts(half)) : std::nullopt, ""};
+  return Calibration{watts(std::stod(r.at("idle"))), watts(std::stod(r.at("full"))), half > 0 ? std::optional(watts(half)) : std::nullopt,
+                     ""};
 }
 
 CpuIdentity xeon_6338() {
@@ -66,9 +70,7 @@ CpuIdentity xeon_6338() {
   return cpu;
 }
 
-bool has_flag(const PowerModel& model, std::string_view flag) {
-  return std::ranges::find(model.flags(), flag) != model.flags().end();
-}
+bool has_flag(const PowerModel& model, std::string_view flag) { return std::ranges::find(model.flags(), flag) != model.flags().end(); }
 
 TEST(PowerModel, TheShippedTableIsWhole) {
   const PowerTable table = read_power_table(shipped::power_model());
@@ -188,7 +190,9 @@ TEST(PowerModel, ACalibratedGuestHasAShareOfTheMeteredHost) {
   cpu.family = 23, cpu.model = 49;
   cpu.sockets = 1, cpu.cores = 4, cpu.threads = 8, cpu.memory_gb = 16;
   cpu.virtual_machine = true;
-  const auto at_full = [&cpu](double most) { return to_watts(PowerModel::for_machine(cpu, Calibration{watts(220), watts(most), {}, ""}).node(1).value); };
+  const auto at_full = [&cpu](double most) {
+    return to_watts(PowerModel::for_machine(cpu, Calibration{watts(220), watts(most), {}, ""}).node(1).value);
+  };
   const double share = PowerModel::for_machine(cpu).machine_share();
   EXPECT_NEAR(at_full(500) - at_full(400), share * 100, 1e-9);
 }
@@ -217,8 +221,9 @@ TEST(PowerModel, BetweenTwoLevelsLiesTheStraightLine) {
   EXPECT_NEAR(to_watts(model.node(0.35).value), (a + b) / 2, 1e-9);
 }
 
-const std::vector<std::string> some_names = {"Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", "AMD EPYC 9654 96-Core Processor", "foobar", "",
-                                             "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", "Intel(R) Xeon(R) Processor", "Neoverse-N1"};
+const std::vector<std::string> some_names = {
+    "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", "AMD EPYC 9654 96-Core Processor", "foobar",     "",
+    "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", "Intel(R) Xeon(R) Processor",      "Neoverse-N1"};
 
 RC_GTEST_PROP(PowerModelProperty, HoldsItsInvariantsForAnyMachine, ()) {
   CpuIdentity cpu;
@@ -235,7 +240,9 @@ RC_GTEST_PROP(PowerModelProperty, HoldsItsInvariantsForAnyMachine, ()) {
     own = Calibration{watts(idle), watts(most), *rc::gen::arbitrary<bool>() ? std::optional(watts(half)) : std::nullopt, ""};
   }
   const auto model = PowerModel::for_machine(cpu, own);
-  const auto ordered = [](const PowerBand& b) { return watts(0) <= b.low && b.low <= b.value && b.value <= b.high && std::isfinite(to_watts(b.high)); };
+  const auto ordered = [](const PowerBand& b) {
+    return watts(0) <= b.low && b.low <= b.value && b.value <= b.high && std::isfinite(to_watts(b.high));
+  };
   PowerBand before_node, before_package;
   for (int percent = 0; percent <= 100; percent += 5) {
     const PowerSplit s = model.split(percent / 100.0);

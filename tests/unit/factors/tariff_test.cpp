@@ -8,7 +8,8 @@ namespace joulery {
 namespace {
 
 TEST(Tariff, IsWrittenInSeveralWays) {
-  for (const char* text : {"0.30EUR", "0.30 EUR", "0.30 EUR/kWh", "0.30eur/kWh", "EUR 0.30", "EUR0.30/kWh", "300 EUR/MWh", " 0.3 EUR per kWh "}) {
+  for (const char* text :
+       {"0.30EUR", "0.30 EUR", "0.30 EUR/kWh", "0.30eur/kWh", "EUR 0.30", "EUR0.30/kWh", "300 EUR/MWh", " 0.3 EUR per kWh "}) {
     const auto tariff = parse_tariff(text, "--tariff");
     ASSERT_TRUE(tariff) << text;
     EXPECT_DOUBLE_EQ(tariff->price.base_units(), 0.30) << text;
@@ -17,7 +18,8 @@ TEST(Tariff, IsWrittenInSeveralWays) {
 }
 
 TEST(Tariff, WhatIsNotOneIsRefused) {
-  for (const char* text : {"", "EUR", "0.30", "0.30 EUR/day", "EUR 0.30 EUR", "-0.30EUR", "nan EUR", "0.30 EU", "0.30 EURO", "0,30 EUR", "1e300EUR"})
+  for (const char* text :
+       {"", "EUR", "0.30", "0.30 EUR/day", "EUR 0.30 EUR", "-0.30EUR", "nan EUR", "0.30 EU", "0.30 EURO", "0,30 EUR", "1e300EUR"})
     EXPECT_FALSE(parse_tariff(text, "")) << text;
 }
 
@@ -35,7 +37,8 @@ TEST(Tariff, CostIsEnergyTimesPueTimesPrice) {
 }
 
 TEST(FactorConfig, ReadsBothSections) {
-  const auto config = parse_factor_config("[carbon]\nplace = \"SE\"\ng_per_kwh = 334\npue = 1\n[cost]\nper_kwh = 0.30\ncurrency = \"EUR\"\n", "c.toml");
+  const auto config =
+      parse_factor_config("[carbon]\nplace = \"SE\"\ng_per_kwh = 334\npue = 1\n[cost]\nper_kwh = 0.30\ncurrency = \"EUR\"\n", "c.toml");
   ASSERT_TRUE(config) << config.error().line();
   EXPECT_EQ(config->carbon.place, "SE");
   EXPECT_EQ(to_grams_per_kilowatt_hour(*config->carbon.intensity), 334);
@@ -66,7 +69,8 @@ TEST(FactorConfig, ErrorsSayWhereAndWhatInstead) {
     return config ? std::string("accepted") : config.error().line();
   };
   EXPECT_EQ(line("[carbon]\nplaec = \"SE\""), "unknown key 'plaec' in the configuration: c.toml, line 2, column 1 (did you mean 'place'?)");
-  EXPECT_EQ(line("[crabon]\nplace = \"SE\""), "unknown key 'crabon' in the configuration: c.toml, line 1, column 2 (did you mean 'carbon'?)");
+  EXPECT_EQ(line("[crabon]\nplace = \"SE\""),
+            "unknown key 'crabon' in the configuration: c.toml, line 1, column 2 (did you mean 'carbon'?)");
   EXPECT_EQ(line("[carbon]\nplace = 3"), "'place' must be a text: c.toml, line 2, column 9");
   EXPECT_EQ(line("carbon = 3"), "'carbon' must be a section, [carbon]: c.toml, line 1, column 10");
   EXPECT_EQ(line("[carbon]\npue = \"1.2\""), "'pue' must be a number: c.toml, line 2, column 7");

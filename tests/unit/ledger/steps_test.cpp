@@ -14,8 +14,8 @@ Mark mark(std::int64_t at_ms, MarkKind kind, std::string name = "step", double v
 const Interval run{{0}, {1000 * ms}};
 
 TEST(Steps, BeginsAndEndsPairUpAndTheirWorkAdds) {
-  const std::vector<Mark> marks{mark(100, MarkKind::step_begin, "step", 64), mark(200, MarkKind::step_end), mark(300, MarkKind::step_begin, "step", 32),
-                                mark(400, MarkKind::step_end)};
+  const std::vector<Mark> marks{mark(100, MarkKind::step_begin, "step", 64), mark(200, MarkKind::step_end),
+                                mark(300, MarkKind::step_begin, "step", 32), mark(400, MarkKind::step_end)};
   const Steps steps = collect_steps(marks, run);
   ASSERT_EQ(steps.steps.size(), 2u);
   EXPECT_EQ(steps.steps[1].when, (Interval{{300 * ms}, {400 * ms}}));

@@ -15,7 +15,8 @@ class CountingMeter final : public Meter {
   std::span<const Channel> channels() const override { return channel_; }
   void read(Sink& sink) override {
     const int n = reads_++;
-    if (takes_ > Duration{} && (slow_read_ < 0 || slow_read_ == n)) std::this_thread::sleep_for(std::chrono::nanoseconds(takes_.base_units()));
+    if (takes_ > Duration{} && (slow_read_ < 0 || slow_read_ == n))
+      std::this_thread::sleep_for(std::chrono::nanoseconds(takes_.base_units()));
     sink.value(n);
   }
 

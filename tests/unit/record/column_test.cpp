@@ -48,8 +48,19 @@ Values rapl_counter(unsigned esu, std::size_t rows, double watts, double noise, 
 
 TEST(Column, EdgesComeBack) {
   constexpr auto least = std::numeric_limits<std::int64_t>::min(), greatest = std::numeric_limits<std::int64_t>::max();
-  for (const Values& values : std::vector<Values>{{}, {0}, {least}, {greatest}, {least, greatest}, {greatest, least, greatest, 0, -1}, {least, least},
-                                                  {0, 1}, {5, 5, 5}, {-10, 0, 10}, {least, 0}, {1, 2, 4, 8}, {1000, 2000, 4000}}) {
+  for (const Values& values : std::vector<Values>{{},
+                                                  {0},
+                                                  {least},
+                                                  {greatest},
+                                                  {least, greatest},
+                                                  {greatest, least, greatest, 0, -1},
+                                                  {least, least},
+                                                  {0, 1},
+                                                  {5, 5, 5},
+                                                  {-10, 0, 10},
+                                                  {least, 0},
+                                                  {1, 2, 4, 8},
+                                                  {1000, 2000, 4000}}) {
     expect_round_trip(values);
   }
 }

@@ -47,9 +47,7 @@ TEST(Recording, RoundsComeBackWhateverTheirNumber) {
       ASSERT_TRUE(writer);
       for (std::int64_t i = 0; i < rounds; ++i) {
         add_round(**writer, 1, 2, i);
-        if (i % per_flush == per_flush - 1) {
-          ASSERT_TRUE((*writer)->flush());
-        }
+        if (i % per_flush == per_flush - 1) { ASSERT_TRUE((*writer)->flush()); }
       }
       ASSERT_TRUE((*writer)->flush());
       const auto check = [&] {
@@ -218,9 +216,7 @@ TEST(Recording, TenThousandMarksComeBack) {
   ASSERT_TRUE(writer);
   for (int i = 0; i < 10'000; ++i) {
     (*writer)->add(Mark{{i * 1000}, 1, 2, i % 2 == 0 ? MarkKind::step_begin : MarkKind::step_end, "step", 64.0});
-    if (i % 300 == 0) {
-      ASSERT_TRUE((*writer)->flush());
-    }
+    if (i % 300 == 0) { ASSERT_TRUE((*writer)->flush()); }
   }
   ASSERT_TRUE((*writer)->close());
   const auto marks = (*Recording::open(folder.file("a")))->marks();

@@ -60,7 +60,8 @@ inline void add_round(RecordingWriter& writer, std::size_t device, std::size_t c
   const MonoTime due = MonoTime{5'000'000'000} + milliseconds(100 * i);
   std::vector<Reading> readings;
   for (std::size_t c = 0; c < channels; ++c) {
-    readings.push_back({1000 * i + static_cast<std::int64_t>(c), MissingReason::none, due + nanoseconds(150'000), due + nanoseconds(190'000)});
+    readings.push_back(
+        {1000 * i + static_cast<std::int64_t>(c), MissingReason::none, due + nanoseconds(150'000), due + nanoseconds(190'000)});
   }
   writer.add(Round{device, due, readings});
 }

@@ -46,7 +46,8 @@ class Sql : public ::testing::Test {
 TEST_F(Sql, SamplesAreDecoded) {
   const auto answer = query(path_, "SELECT * FROM samples WHERE device='gpu-0' AND channel='power' ORDER BY mono_ns LIMIT 2");
   ASSERT_TRUE(answer) << answer.error().line();
-  EXPECT_EQ(answer->columns, (std::vector<std::string>{"device", "kind", "channel", "component", "t_s", "mono_ns", "raw", "value", "unit", "missing"}));
+  EXPECT_EQ(answer->columns,
+            (std::vector<std::string>{"device", "kind", "channel", "component", "t_s", "mono_ns", "raw", "value", "unit", "missing"}));
   ASSERT_EQ(answer->rows.size(), 2u);
   const auto& row = answer->rows[1];
   EXPECT_EQ(row[0], SqlValue("gpu-0"));
@@ -68,9 +69,9 @@ TEST_F(Sql, EverySampleIsThereOnce) {
 
 TEST_F(Sql, FiltersGiveWhatTheyGiveWithoutPushingDown) {
   // The unary plus keeps SQLite from handing a condition to the table.
-  for (const std::string condition : {"device='gpu-0'", "kind='rapl.powercap'", "channel='busy'", "component='node/gpu/0'", "t_s<2.5", "t_s>=400",
-                                      "t_s BETWEEN 100 AND 101", "mono_ns=5100150000", "mono_ns>5100150000", "device='nothing'", "device=7",
-                                      "device='GPU-0' COLLATE NOCASE", "t_s<'x'", "channel='power' AND t_s>410.59"}) {
+  for (const std::string condition : {"device='gpu-0'", "kind='rapl.powercap'", "channel='busy'", "component='node/gpu/0'", "t_s<2.5",
+                                      "t_s>=400", "t_s BETWEEN 100 AND 101", "mono_ns=5100150000", "mono_ns>5100150000", "device='nothing'",
+                                      "device=7", "device='GPU-0' COLLATE NOCASE", "t_s<'x'", "channel='power' AND t_s>410.59"}) {
     std::string plain = condition;
     for (const std::string name : {"device", "kind", "channel", "component", "t_s", "mono_ns"}) {
       if (const auto at = plain.find(name); at != std::string::npos) plain.insert(at, "+");
@@ -107,10 +108,21 @@ TEST_F(Sql, MarksProcessesAndEventsAreTables) {
 
 TEST_F(Sql, OnlyReadingIsAllowed) {
   const std::string other = folder_.file("other.db");
-  const std::vector<std::string> refused = {"DELETE FROM metadata", "INSERT INTO metadata VALUES('a','b')", "DROP TABLE chunk",
-                                            "ATTACH '" + other + "' AS other", "VACUUM INTO '" + other + "'", "PRAGMA journal_mode=DELETE",
-                                            "PRAGMA query_only=0", "SELECT load_extension('x')", "CREATE TEMP TABLE t(x)", "SELECT 1; SELECT 2",
-                                            "", "BEGIN", "SELEKT 1", "SELECT nothing FROM samples", "DELETE FROM samples"};
+  const std::vector<std::string> refused = {"DELETE FROM metadata",
+                                            "INSERT INTO metadata VALUES('a','b')",
+                                            "DROP TABLE chunk",
+                                            "ATTACH '" + other + "' AS other",
+                                            "VACUUM INTO '" + other + "'",
+                                            "PRAGMA journal_mode=DELETE",
+                                            "PRAGMA query_only=0",
+                                            "SELECT load_extension('x')",
+                                            "CREATE TEMP TABLE t(x)",
+                                            "SELECT 1; SELECT 2",
+                                            "",
+                                            "BEGIN",
+                                            "SELEKT 1",
+                                            "SELECT nothing FROM samples",
+                                            "DELETE FROM samples"};
   for (const auto& sql : refused) {
     const auto answer = query(path_, sql);
     ASSERT_FALSE(answer) << sql;

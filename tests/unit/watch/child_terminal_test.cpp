@@ -63,7 +63,8 @@ const std::string runner = JOULERY_RUN_CHILD;
 TEST(ChildTerminal, CtrlCReachesTheCommandOnceAndWeOutliveIt) {
   Terminal terminal;
   ASSERT_TRUE(terminal.shows("ready> "));
-  terminal.type(runner + " bash -c 'n=0; trap \"n=\\$((n+1))\" INT; echo go\"\"ing; sleep 1; sleep 0.3; echo count=$n; exit 6'; echo code=$?\n");
+  terminal.type(runner +
+                " bash -c 'n=0; trap \"n=\\$((n+1))\" INT; echo go\"\"ing; sleep 1; sleep 0.3; echo count=$n; exit 6'; echo code=$?\n");
   ASSERT_TRUE(terminal.shows("going")) << terminal.unread();
   terminal.type("\x03");
   EXPECT_TRUE(terminal.shows("count=1")) << terminal.unread();

@@ -181,7 +181,7 @@ TEST(Child, InheritsMaskAndIgnoredSignalsAsWeGotThem) {
 TEST(Child, AnIgnoredSigchldDoesNotLoseTheExitCode) {
   std::signal(SIGCHLD, SIG_IGN);
   const auto end = run(shell("exit 9"));
-  struct sigaction after {};
+  struct sigaction after{};
   sigaction(SIGCHLD, nullptr, &after);
   std::signal(SIGCHLD, SIG_DFL);
   ASSERT_TRUE(end) << end.error().line();
@@ -241,7 +241,8 @@ TEST(ChildSignals, OneSentToUsAloneIsPassedOn) {
   const Folder folder;
   for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUIT, SIGWINCH}) {
     const std::string ready = (folder / ("ready" + std::to_string(signal))).string();
-    const pid_t runner = start_runner({"/bin/bash", "-c", "trap 'exit 7' " + std::to_string(signal) + "; : > " + ready + "; while :; do sleep 0.02; done"});
+    const pid_t runner =
+        start_runner({"/bin/bash", "-c", "trap 'exit 7' " + std::to_string(signal) + "; : > " + ready + "; while :; do sleep 0.02; done"});
     ASSERT_TRUE(eventually([&] { return fs::exists(ready); }));
     kill(runner, signal);
     EXPECT_EQ(exit_code_of(runner), 7) << signal;

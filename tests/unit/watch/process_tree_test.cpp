@@ -28,9 +28,7 @@ class FakeProc {
                                          << start << " 0 0\n";
     std::ofstream(task / "schedstat") << ns << " 0 1\n";
   }
-  void children(int pid, const std::string& list) const {
-    std::ofstream(process(pid) / "task" / std::to_string(pid) / "children") << list;
-  }
+  void children(int pid, const std::string& list) const { std::ofstream(process(pid) / "task" / std::to_string(pid) / "children") << list; }
   void thread(int pid, int tid, long long ns) const {
     fs::create_directories(process(pid) / "task" / std::to_string(tid));
     std::ofstream(process(pid) / "task" / std::to_string(tid) / "schedstat") << ns << " 0 1\n";
