@@ -49,6 +49,9 @@ def identities():
     yield Identity("QEMU Virtual CPU version 2.5+", INTEL, 6, 6, 3, 1, 4, 4, 8.0, virtual=True)
     yield Identity("Intel(R) Xeon(R) CPU @ 2.20GHz", INTEL, 6, 79, 0, 1, 1, 2, 4.0, virtual=True)
     yield Identity("Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", INTEL, 6, 85, 7, 2, 400, 800, 999.0, virtual=True)
+    yield Identity("AMD EPYC 7R32", AMD, 23, 49, 0, 1, 1, 2, 64.0, virtual=True)  # more memory than its share of the host's
+    yield Identity("AMD EPYC 7R32", AMD, 23, 49, 0, 1, 4, 8, 16.0, virtual=True, idle=120.0, full=450.0)
+    yield Identity("AMD EPYC 7R32", AMD, 23, 49, 0, 1, 4, 8, 0.0, virtual=True, idle=20.0, half=90.0, full=450.0)  # idle below the memory
 
 
 def write(path, model):

@@ -85,7 +85,7 @@ class Tables:
 
 
 def node(t, i):
-    """(mode, 11 x (watts, low, high)) of the whole machine, or of the guest's share of its host."""
+    """(mode, 11 x (watts, low, high)) of the whole machine, or of the guest within its host."""
     family, year, market = t.rule(i)
     known, tdp_sure = t.known(i, family, year, market)
     mode = t.mode(i, family, tdp_sure)
@@ -106,7 +106,21 @@ def node(t, i):
         low, high = value * np.exp(band[:, 0] - spread), value * np.exp(band[:, 1] + spread)
     low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
     out = np.column_stack([value, np.minimum(low, value), np.maximum(high, value)])
-    if i.virtual:
-        out = out * min(1.0, i.threads / known[0, F.THREADS])
-        out = np.minimum(out, known[0, F.TDP] * known[0, F.CHIPS])
-    return mode, out
+    return mode, guest(t, i, known[0], out) if i.virtual else out
+
+
+def guest(t, i, host, watts):
+    """The guest's part of `watts` of its host: by threads of what is not memory, and all of its own memory."""
+    share = min(1.0, i.threads / host[F.THREADS])
+    memory_gb = i.memory_gb or share * host[F.MEMORY]
+
+    def part(whole, per_gb):
+        return share * np.maximum(whole - per_gb * host[F.MEMORY], 0) + per_gb * memory_gb
+
+    per_gb, *extremes = t.memory
+    middle, by_host = part(watts[:, 0], per_gb), part(watts, per_gb)
+    by_memory = np.column_stack([middle] + [part(watts[:, 0], x) for x in extremes])
+    below = np.sqrt((middle - by_host[:, 1]) ** 2 + (middle - by_memory.min(axis=1)) ** 2)
+    above = np.sqrt((by_host[:, 2] - middle) ** 2 + (by_memory.max(axis=1) - middle) ** 2)
+    low, high = np.maximum.accumulate(np.maximum(middle - below, 0)), np.maximum.accumulate(middle + above)
+    return np.minimum(np.column_stack([middle, np.minimum(low, middle), high]), host[F.TDP] * host[F.CHIPS])

@@ -16,6 +16,7 @@
 
 #include "core/near_names.h"
 #include "core/units.h"
+#include "factors/bare_key_guard.h"
 
 namespace joulery {
 namespace {
@@ -42,22 +43,6 @@ Result<std::optional<Power>> power_of(const toml::table& table, const char* key,
   const auto value = node->is_number() ? node->value<double>() : std::nullopt;
   if (!value) return fail(ErrorCode::format, fmt::format("{} is not a number of watts", key), path, give_again);
   return std::optional(watts(*value));
-}
-
-// toml++ runs into undefined behaviour on some letters beyond ASCII in a bare key, and no key here has any: the number
-// of the first line with such a byte before its first quote or comment, or 0.
-std::size_t line_beyond_ascii(std::string_view text) {
-  std::size_t line = 1;
-  bool plain = true;
-  for (const char c : text) {
-    if (c == '\n') {
-      ++line;
-      plain = true;
-    }
-    if (c == '"' || c == '\'' || c == '#') plain = false;
-    if (plain && static_cast<unsigned char>(c) >= 0x80) return line;
-  }
-  return 0;
 }
 
 Result<std::string> whole_file(const std::string& path) {

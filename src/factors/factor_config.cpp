@@ -12,6 +12,7 @@
 #include <span>
 
 #include "core/near_names.h"
+#include "factors/bare_key_guard.h"
 
 namespace joulery {
 namespace {
@@ -106,6 +107,9 @@ Result<std::optional<Tariff>> tariff_in(const toml::table* table, std::string_vi
 }  // namespace
 
 Result<FactorConfig> parse_factor_config(std::string_view text, std::string_view name) {
+  if (const std::size_t line = line_beyond_ascii(text))
+    return fail(ErrorCode::format, "cannot read the configuration: a letter beyond ASCII outside quotes",
+                fmt::format("{}, line {}", name, line));
   const toml::parse_result parsed = toml::parse(text, name);
   if (!parsed)
     return fail(ErrorCode::format, fmt::format("cannot read the configuration: {}", parsed.error().description()),

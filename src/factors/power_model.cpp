@@ -47,9 +47,9 @@ class PowerModelBuilder {
     take_tdp();
     model_.family_ = kind_.family;
     model_.total_tdp_ = watts(shape_.tdp * shape_.chips);
+    fill_memory();
     fill_node();
     fill_package();
-    fill_memory();
     write_flags();
     return std::move(model_);
   }
@@ -109,16 +109,37 @@ class PowerModelBuilder {
       fill_calibrated(band);
     else
       fill_predicted(band);
-    PowerModel::Curve& c = model_.node_;
+    order(model_.node_);
+    if (cpu_.virtual_machine) take_guest();
+  }
+
+  static void order(PowerModel::Curve& c) {
     never_fall(c.low);
     never_fall(c.high);
-    const double most = to_watts(model_.total_tdp_);
     for (std::size_t i = 0; i < level_count; ++i) {
       c.low[i] = std::min(c.low[i], c.value[i]);
       c.high[i] = std::max(c.high[i], c.value[i]);
-      if (!cpu_.virtual_machine) continue;
-      for (double* v : {&c.value[i], &c.low[i], &c.high[i]}) *v = std::min(*v * model_.machine_share_, most);
     }
+  }
+
+  // From the host's node to the guest's: its share of all but the memory, and its own memory. The host's watts and the
+  // watts of a GB err independently: their errors add up in squares.
+  void take_guest() {
+    const double own_gb = own_memory_gb(), most = to_watts(model_.total_tdp_);
+    const auto guest = [&](double host, double per_gb) {
+      return model_.machine_share_ * std::max(0.0, host - per_gb * shape_.memory_gb) + per_gb * own_gb;
+    };
+    const Bounded& gb = table_.memory;
+    PowerModel::Curve& c = model_.node_;
+    for (std::size_t i = 0; i < level_count; ++i) {
+      const double value = guest(c.value[i], gb.value), less = guest(c.value[i], gb.low), more = guest(c.value[i], gb.high);
+      const double below = std::hypot(value - guest(c.low[i], gb.value), std::max(0.0, value - std::min(less, more)));
+      const double above = std::hypot(guest(c.high[i], gb.value) - value, std::max(0.0, std::max(less, more) - value));
+      c.value[i] = std::min(value, most);
+      c.low[i] = std::clamp(value - below, 0.0, most);
+      c.high[i] = std::min(value + above, most);
+    }
+    order(c);
   }
 
   void fill_predicted(const BandRow& band) {
@@ -172,8 +193,11 @@ class PowerModelBuilder {
     }
   }
 
+  // Of the whole machine, or of all that the guest has.
+  double own_memory_gb() const { return cpu_.memory_gb > 0 ? cpu_.memory_gb : shape_.memory_gb * model_.machine_share_; }
+
   void fill_memory() {
-    const double all = cpu_.memory_gb > 0 ? cpu_.memory_gb : shape_.memory_gb * model_.machine_share_;
+    const double all = own_memory_gb();
     model_.host_memory_ = scaled(table_.memory, all);
     memory_share_ = cpu_.memory_limit_gb && *cpu_.memory_limit_gb < all ? std::max(0.0, *cpu_.memory_limit_gb) / all : 1.0;
     model_.memory_ = scaled(model_.host_memory_, memory_share_);

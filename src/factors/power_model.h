@@ -6,7 +6,8 @@
 // interval of an energy is the time-weighted mix of the levels' intervals: integrate low and high as value is integrated.
 // Never narrow them by the number of samples.
 //
-// On a virtual machine everything is this guest's share of its host, by threads, with the host as busy as the guest.
+// On a virtual machine the node is this guest's share, by threads, of all that its host takes beyond the memory, with the
+// host as busy as the guest, and the guest's own memory. Size and memory of the host are assumed; a calibration is the host's.
 //
 // Invariant: low <= value <= high; none falls when utilisation grows; package(u) + memory() fits into node(u) in split(u).
 #pragma once
@@ -46,7 +47,7 @@ class PowerModel {
   PowerBand package(double utilisation) const;
   // What this machine, guest or control group may use of the memory, whatever the load.
   PowerBand memory() const { return memory_; }
-  // All of the machine's memory, for showing apart where memory() is a share of it.
+  // All of the machine's (of a guest: the guest's) memory, for showing apart where memory() is a share of it.
   PowerBand host_memory() const { return host_memory_; }
   // Parts that fit: where package and memory together exceed the node, both shrink alike.
   PowerSplit split(double utilisation) const;

@@ -1,5 +1,6 @@
 """Whatever is wrong is said in one clear line that names what and where; the exit is not 0; nothing is lost."""
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -218,14 +219,31 @@ def test_disk_full_before_the_start(run, small_disk):
     one_line(done.stderr, f"{folder}/x.joulery")
 
 
-def test_disk_fills_during_the_run(run, small_disk, two_zones):
-    """CMD goes on and keeps its exit code, the summary still tells the energy, and one line says what is not on disk."""
+def test_disk_fills_during_the_run(run, small_disk, two_zones, tmp_path):
+    """CMD goes on and keeps its exit code, the summary still tells the energy, and one line says where the recording is."""
     folder, script = small_disk
-    done = script(run, f"$J run --sysroot {two_zones} -o {folder}/x.joulery -- sh -c 'cat /dev/zero > fill 2>/dev/null; sleep 2.5; exit 7'")
+    done = script(run, f"export TMPDIR={tmp_path}; $J run --sysroot {two_zones} -o {folder}/x.joulery -- sh -c 'cat /dev/zero > fill 2>/dev/null; sleep 2.5; exit 7'")
     assert done.returncode == 7, done.stderr
     assert "x.joulery" in done.stderr
     assert [line for line in done.stderr.splitlines() if "no space" in line.lower() or "full" in line.lower()], done.stderr
     assert "J" in done.stderr and "package" in done.stderr.lower(), "the summary was lost"
+    kept = re.search(r"the whole recording is in (\S+/x\.joulery) instead", done.stderr)
+    assert kept, done.stderr
+    report = run.report(kept[1])
+    assert report["duration_s"] > 2.4
+    package = [c for c in report["components"] if c["path"].endswith("package-0")][0]
+    assert package["joules"] == pytest.approx(20.0 * report["duration_s"], abs=20.0 * 0.2)
+
+
+def test_disk_fills_and_there_is_no_other_place(run, small_disk, two_zones):
+    folder, script = small_disk
+    done = script(run, f"export TMPDIR={folder}; $J run --sysroot {two_zones} -o {folder}/x.joulery -- "
+                       f"sh -c 'sleep 1.3; cat /dev/zero > fill 2>/dev/null; sleep 1.5'; code=$?; ls; exit $code")
+    assert done.returncode == 125, done.stderr
+    line = done.stderr.splitlines()[0]
+    assert f"{folder}/x.joulery" in line and re.search(r"incomplete from \d\.\d s after the start", line), done.stderr
+    assert "ends before the command did" in done.stderr
+    assert "x.joulery" in done.stdout.split()
 
 
 def test_disk_fills_and_is_freed(run, small_disk, two_zones, tmp_path):

@@ -160,7 +160,41 @@ TEST(PowerModel, VirtualMachineIsAShareBelowTheTdp) {
   const auto two = PowerModel::for_machine(cpu);
   cpu.threads = 4;
   const auto four = PowerModel::for_machine(cpu);
-  EXPECT_NEAR(to_watts(four.node(0.5).value), 2 * to_watts(two.node(0.5).value), 1e-9);
+  const double memory = to_watts(two.memory().value);
+  EXPECT_NEAR(memory, 24 * 0.375, 1e-9);
+  EXPECT_EQ(four.memory(), two.memory());
+  EXPECT_NEAR(to_watts(four.node(0.5).value) - memory, 2 * (to_watts(two.node(0.5).value) - memory), 1e-9);
+}
+
+// What is not memory of a guest is its share of what is not memory of the host, whatever the guest's own memory.
+TEST(PowerModel, AGuestHasAShareOfTheHostAndItsOwnMemory) {
+  CpuIdentity cpu;
+  cpu.model_name = "AMD EPYC 7R32";
+  cpu.vendor = "AuthenticAMD";
+  cpu.family = 23, cpu.model = 49;
+  cpu.sockets = 1, cpu.cores = 4, cpu.threads = 8;
+  cpu.virtual_machine = true;
+  const auto beyond_memory = [&cpu](double memory_gb, double utilisation) {
+    cpu.memory_gb = memory_gb;
+    const auto model = PowerModel::for_machine(cpu);
+    return to_watts(model.node(utilisation).value) - 0.375 * memory_gb;
+  };
+  for (const double utilisation : {0.0, 0.35, 1.0}) EXPECT_NEAR(beyond_memory(1, utilisation), beyond_memory(64, utilisation), 1e-9);
+}
+
+// A wall meter shows the host: 100 W more there are the guest's share of 100 W more here.
+TEST(PowerModel, ACalibratedGuestHasAShareOfTheMeteredHost) {
+  CpuIdentity cpu;
+  cpu.model_name = "AMD EPYC 7R32";
+  cpu.vendor = "AuthenticAMD";
+  cpu.family = 23, cpu.model = 49;
+  cpu.sockets = 1, cpu.cores = 4, cpu.threads = 8, cpu.memory_gb = 16;
+  cpu.virtual_machine = true;
+  const auto at_full = [&cpu](double most) {
+    return to_watts(PowerModel::for_machine(cpu, Calibration{watts(220), watts(most), {}, ""}).node(1).value);
+  };
+  const double share = PowerModel::for_machine(cpu).machine_share();
+  EXPECT_NEAR(at_full(500) - at_full(400), share * 100, 1e-9);
 }
 
 TEST(PowerModel, CalibrationPassesThroughItsPointsExactly) {
