@@ -6,9 +6,8 @@
 // interval between the two lies inside every series.
 #pragma once
 
-#include <condition_variable>
-#include <memory>
-#include <mutex>
+#include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -49,9 +48,7 @@ class Sampler {
   std::vector<Duration> intervals_;
   std::vector<Sink> sinks_;
   std::vector<std::jthread> threads_;
-  std::mutex mutex_;
-  std::condition_variable stopping_;
-  bool stop_ = false;
+  std::atomic<std::uint32_t> stop_ = 0;          // 1: stop was asked for; a futex, for a round must cost one wait and no more
   bool running_ = false;
   Duration suspended_;                           // boot minus monotonic time when last looked; first thread only
 };
