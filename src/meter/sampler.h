@@ -40,8 +40,8 @@ class Sampler {
   std::vector<Group> groups() const;
   void run(const Group& group, MonoTime first);
   void read(std::size_t device, MonoTime deadline);
-  bool wait_until(MonoTime deadline);            // false: stop was asked for
-  void watch_suspension(MonoTime now);
+  bool wait_until(MonoTime deadline, Duration interval);  // false: stop was asked for
+  void watch_suspension(BootTime boot, MonoTime now);
 
   std::vector<Device>& devices_;
   RoundConsumer& consumer_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -18,9 +19,10 @@ namespace {
 constexpr Duration look_again_after = milliseconds(8);  // the coarse clock may show two ticks less than 10 ms
 constexpr Duration look_up_after = milliseconds(990);
 
+// The bare system call: in a program with threads the library's pread also arms and disarms cancellation, each time.
 ssize_t read_at_start(int fd, std::span<char> buffer) {
   ssize_t count;
-  do count = ::pread(fd, buffer.data(), buffer.size(), 0);
+  do count = ::syscall(SYS_pread64, fd, buffer.data(), buffer.size(), off_t{0});
   while (count < 0 && errno == EINTR);
   return count;
 }
