@@ -5,7 +5,10 @@ set(CPACK_PACKAGE_VENDOR "The Joulery authors")
 set(CPACK_PACKAGE_CONTACT "The Joulery authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "energy of AI work, from the wall to the training step")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-  "Joulery runs a command and tells what it used: joules by component, by phase and\n by training step, with how each figure is known, carbon and cost. It holds the\n command, the library and headers to mark steps from C and C++, and the Python\n package.")
+  "Joulery runs a command and tells what it used: joules by component, by phase
+and by training step, with how each figure is known, carbon and cost. It holds
+the command, the library and headers to mark steps from C and C++, and the
+Python package.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)

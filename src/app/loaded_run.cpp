@@ -22,7 +22,8 @@ WallTime wall_begin(const std::vector<ClockMap>& maps, MonoTime begin) {
 namespace {
 
 bool anything_measured(const Timeline& timeline) {
-  return std::ranges::any_of(timeline.sources, [](const EnergySource& s) { return s.channel.scope == Scope::component && !s.track.empty(); });
+  return std::ranges::any_of(timeline.sources,
+                             [](const EnergySource& s) { return s.channel.scope == Scope::component && !s.track.empty(); });
 }
 
 }  // namespace

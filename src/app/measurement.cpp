@@ -1,12 +1,15 @@
 #include "app/measurement.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "app/command.h"
 #include "app/recorder.h"
+#include "app/user_folders.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
 #include "watch/mark_reader.h"
@@ -44,6 +47,7 @@ class Attendance {
 
   Result<ChildEnd> attend(Child& child, MonoTime begin) {
     ProcessTree tree(child.pid());
+    in_file_until_ = begin;
     MonoTime next_flush = begin + flush_period;
     for (MonoTime next = begin + marks_period;; next = std::max(next + marks_period, mono_now())) {
       auto end = child.wait_until(next);
@@ -52,19 +56,15 @@ class Attendance {
       if (*end) return note_end(tree, **end);
       if (mono_now() < next_flush) continue;
       for (const ProcessSample& sample : tree.scan(mono_now())) writer_.add(sample);
-      note(writer_.flush());
+      flush();
       if (progress_) progress_(mono_now() - begin);
       next_flush = mono_now() + flush_period;
     }
   }
 
-  std::optional<Error> trouble() const { return trouble_; }
   Duration unseen() const { return unseen_; }
-  // The last try counts: a disk that has room again loses nothing.
-  void note(Result<void> outcome) {
-    trouble_.reset();
-    if (!outcome) trouble_ = outcome.error();
-  }
+  // All before this is in the file. A disk that has room again loses nothing: then it moves on once more.
+  MonoTime in_file_until() const { return in_file_until_; }
 
  private:
   ChildEnd note_end(ProcessTree& tree, const ChildEnd& end) {
@@ -75,12 +75,48 @@ class Attendance {
     return end;
   }
 
+  void flush() {
+    const MonoTime now = mono_now();
+    if (writer_.flush()) in_file_until_ = now;
+  }
+
   RecordingWriter& writer_;
   MarkReader& marks_;
   const Progress& progress_;
-  std::optional<Error> trouble_;
+  MonoTime in_file_until_;
   Duration unseen_;
 };
+
+// Moves a recording that its disk has no room for to the temporary folder; gives its new path.
+Result<std::string> rescue(RecordingWriter& writer, const std::string& recording) {
+  const auto folder = make_passing_folder();
+  if (!folder) return folder;
+  const std::string path = *folder + "/" + std::filesystem::path(recording).filename().string();
+  const auto moved = writer.rescue(path);
+  if (moved) {
+    (void)writer.close();  // all is in the file: an unfolded log beside it loses nothing
+    return path;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(*folder, ignored);
+  return std::unexpected(moved.error());
+}
+
+// Closes the recording, here or elsewhere; tells where it is, and what went wrong.
+void finish(RecordingWriter& writer, Duration in_file, MeasurementEnd& end) {
+  const auto closed = writer.close();
+  if (closed) return;
+  const auto rescued = rescue(writer, end.recording);
+  end.error = closed.error();
+  end.error->where = end.recording;
+  if (rescued) {
+    end.error->hint = fmt::format("the whole recording is in {} instead", *rescued);
+    end.recording = *rescued;
+  } else {
+    end.error->hint = fmt::format("the recording is incomplete from {:.1f} s after the start on, and could not be kept elsewhere: {}: {}",
+                                  to_seconds(in_file), rescued.error().what, rescued.error().where);
+  }
+}
 
 MeasurementEnd never_ran(Error error, int code, const std::string& recording) {
   if (!recording.empty())
@@ -130,7 +166,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   const auto end = attendance.attend(*child, begin);
   sampler.stop();
   (*writer)->add(ClockMap::now());
-  MeasurementEnd result{exit_own_failure, true, false, std::nullopt};
+  MeasurementEnd result{exit_own_failure, true, false, std::nullopt, plan.recording};
   if (end) {
     facts.run->end = end->time;
     facts.run_ended = true;
@@ -141,7 +177,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   facts.unseen_cpu = attendance.unseen();
   facts.marks_lost = marks.lost();
   for (const auto& [name, json] : to_metadata(facts)) (*writer)->set(name, json);
-  if (const auto closed = (*writer)->close(); !closed) result.error = closed.error();
+  finish(**writer, attendance.in_file_until() - begin, result);
   return result;
 }
 

@@ -26,7 +26,8 @@ struct MeasurementEnd {
   int exit_code = 0;                     // as a shell gives it, or exit_own_failure
   bool started = false;                  // false: the command never ran, and no recording is left
   bool interrupted = false;              // asked to end before the command started
-  std::optional<Error> error;            // why it never ran, or what could not be recorded
+  std::optional<Error> error;            // why it never ran, or what could not be recorded and where that is now
+  std::string recording = {};            // where the recording is: not the plan's path where its disk was full
 };
 
 // Called about once a second while the command runs.

@@ -98,13 +98,9 @@ Result<std::string> default_recording(const std::string& program) {
 
 // A file that nobody else knows, for --no-save.
 Result<std::string> passing_recording() {
-  std::error_code failed;
-  const auto folder = std::filesystem::temp_directory_path(failed);
-  if (failed) return fail(ErrorCode::not_found, "no folder for temporary files", "", "set TMPDIR");
-  std::string folder_template = (folder / "joulery-XXXXXX").string();
-  if (!::mkdtemp(folder_template.data()))
-    return std::unexpected(error_from_errno(errno, "cannot make a temporary folder", folder_template, "set TMPDIR"));
-  return folder_template + "/run.joulery";
+  auto folder = make_passing_folder();
+  if (!folder) return folder;
+  return *folder + "/run.joulery";
 }
 
 std::string numbered(const std::string& path, int n, int of) {
@@ -137,7 +133,8 @@ class Runner {
         complain("run", *end.error, 0);
         if (code == 0) code = exit_own_failure;
       }
-      if (const auto told_code = finish_one(*path, reports)) code = code == 0 ? *told_code : code;
+      if (const auto told_code = finish_one(end.recording, reports)) code = code == 0 ? *told_code : code;
+      forget(*path);
       if (end.exit_code > 128 && o_.repeats > 1) break;  // Ctrl-C ends the series
     }
     if (o_.repeats > 1) print(o_.form.json ? repeats_json(reports) : repeats_text(reports, style_));
@@ -205,7 +202,7 @@ class Runner {
     if (o_.repeats == 1 && !o_.quiet) print(told(*run, o_.form, style_));
     const bool plain = !o_.form.json && !o_.form.csv && !o_.form.markdown && !o_.form.html;
     if (!o_.no_save && !o_.quiet && plain && o_.repeats == 1) print(fmt::format("  Recording  {}\n", path));
-    if (o_.no_save) forget(path);
+    forget(path);
     return std::nullopt;
   }
 

@@ -1,6 +1,8 @@
 #include "app/user_folders.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 namespace joulery {
 namespace {
@@ -17,5 +19,14 @@ std::string user_data_folder() { return folder("XDG_DATA_HOME", "/.local/share")
 std::string user_config_folder() { return folder("XDG_CONFIG_HOME", "/.config"); }
 std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
 std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
+
+Result<std::string> make_passing_folder() {
+  std::error_code failed;
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  if (failed) return fail(ErrorCode::not_found, "no folder for temporary files", "", "set TMPDIR");
+  std::string name = (folder / "joulery-XXXXXX").string();
+  if (!::mkdtemp(name.data())) return std::unexpected(error_from_errno(errno, "cannot make a temporary folder", name, "set TMPDIR"));
+  return name;
+}
 
 }  // namespace joulery

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "core/result.h"
+
 namespace joulery {
 
 // $XDG_DATA_HOME/joulery, else ~/.local/share/joulery: recordings.
@@ -14,5 +16,8 @@ std::string user_state_folder();
 
 // What a wall meter showed of this machine: written by joulery calibrate.
 std::string calibration_file();
+
+// Makes a folder that nobody else knows, below $TMPDIR or /tmp. Errors: not_found, permission, no_space.
+Result<std::string> make_passing_folder();
 
 }  // namespace joulery

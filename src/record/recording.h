@@ -71,6 +71,10 @@ class RecordingWriter {
   // Flushes, and folds the write-ahead log into the one file.
   // May be called again after an Error. A writer destroyed without it loses what was not flushed.
   virtual Result<void> close() = 0;
+  // Where the disk stays full: copies what was flushed into a new file at `path`, on another disk, writes there what is
+  // still in memory, and goes on there. What the old file holds stays there, readable. After an Error (`path` exists,
+  // or has no room either) nothing is left at `path`, and the writer stands as before.
+  virtual Result<void> rescue(const std::string& path) = 0;
 };
 
 class Recording {

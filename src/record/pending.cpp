@@ -1,0 +1,61 @@
+#include "record/pending.h"
+
+#include <bit>
+
+namespace joulery {
+
+AfterFlush after_flush(std::size_t rows, const OpenRows& open, bool closing) {
+  AfterFlush next;
+  next.into_chunks = closing ? rows : rows / chunk_rows * chunk_rows;
+  const std::size_t done = next.into_chunks > 0 ? 0 : open.in_tails;
+  next.in_tails = done + (rows - next.into_chunks - done) / tail_rows * tail_rows;
+  return next;
+}
+
+Pending::Pending(const std::vector<RecordedDevice>& devices) : open(devices.size()) {
+  for (const auto& device : devices) rounds.emplace_back(device.channels.size());
+}
+
+void Pending::take(Incoming& fresh) {
+  for (std::size_t d = 0; d < rounds.size(); ++d) {
+    rounds[d].append(fresh.rounds[d]);
+    fresh.rounds[d].clear();
+  }
+  for (const Mark& mark : fresh.marks) {
+    marks.time.push_back(mark.time.ns);
+    marks.pid.push_back(mark.pid);
+    marks.tid.push_back(mark.tid);
+    marks.kind.push_back(static_cast<std::int64_t>(mark.kind));
+    marks.name.push_back(mark_names.id(mark.name));
+    marks.value.push_back(std::bit_cast<std::int64_t>(mark.value));
+  }
+  for (const ProcessSample& sample : fresh.processes) {
+    const std::int64_t id = processes.id({sample.id.pid, sample.id.start_ticks, sample.parent, sample.name});
+    process_rows.emplace_back(id, sample.time.ns, sample.cpu.base_units());
+  }
+  events.insert(events.end(), fresh.events.begin(), fresh.events.end());
+  clocks.insert(clocks.end(), fresh.clocks.begin(), fresh.clocks.end());
+  for (const auto& [name, json] : fresh.metadata) metadata[name] = json;
+  Incoming emptied;
+  emptied.rounds.swap(fresh.rounds);
+  fresh = std::move(emptied);
+}
+
+void Pending::committed(bool closing) {
+  const auto advance = [closing](auto& rows, OpenRows& at) {
+    const AfterFlush next = after_flush(rows.rows(), at, closing);
+    rows.drop_front(next.into_chunks);
+    at.first += static_cast<std::int64_t>(next.into_chunks);
+    at.in_tails = next.in_tails;
+  };
+  for (std::size_t d = 0; d < rounds.size(); ++d) advance(rounds[d], open[d]);
+  advance(marks, open_marks);
+  mark_names.added.clear();
+  processes.added.clear();
+  process_rows.clear();
+  events.clear();
+  clocks.clear();
+  metadata.clear();
+}
+
+}  // namespace joulery
