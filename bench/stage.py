@@ -39,11 +39,11 @@ def home():
 
 
 class Tree:
-    """A machine of plain files in memory whose four zones advance while the bench runs (in a process of its own)."""
+    """A machine of plain files in memory, its four zones and nothing else, which advance while the bench runs (in a process of its own)."""
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "machine")
-        words = [sys.executable, str(ROOT / "tests" / "standins" / "scripted_tree.py"), self.root, *FOUR_ZONES]
+        words = [sys.executable, str(ROOT / "tests" / "standins" / "scripted_tree.py"), self.root, "--alone", *FOUR_ZONES]
         self.player = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.player.stdout.readline()
         zones = os.path.join(self.root, "sys/class/powercap")

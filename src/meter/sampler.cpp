@@ -1,7 +1,14 @@
 #include "meter/sampler.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <csignal>
+#include <ctime>
 
 #include "meter/counter.h"
 
@@ -10,8 +17,18 @@ namespace {
 
 // A difference of the clocks below this is the time between reading the two.
 constexpr Duration least_suspension = milliseconds(20);
+constexpr Duration longest_plain_sleep = milliseconds(2);
 
-Duration suspended_so_far() { return nanoseconds(boot_now().ns - mono_now().ns); }
+// The boot clock is read between two looks at the monotonic one: where the thread was held up meanwhile, look again.
+Duration suspended_so_far() {
+  Duration suspended;
+  for (int i = 0; i < 10; ++i) {
+    const MonoTime before = mono_now();
+    suspended = nanoseconds(boot_now().ns - before.ns);
+    if (mono_now() - before < milliseconds(1)) break;
+  }
+  return suspended;
+}
 
 }  // namespace
 
@@ -60,15 +77,33 @@ void Sampler::start() {
 
 void Sampler::stop() {
   if (!running_) return;
-  stop_.raise();
+  stop_ = 1;
+  ::syscall(SYS_futex, &stop_, FUTEX_WAKE_PRIVATE, INT_MAX);
   threads_.clear();  // joins
   const MonoTime now = mono_now();
   for (std::size_t i = 0; i < devices_.size(); ++i) read(i, now);
   running_ = false;
 }
 
-void Sampler::watch_suspension() {
-  const Duration total = suspended_so_far();
+// A wait is one system call, where a condition variable takes two. A stop need not cut a short wait off, and plain sleep
+// costs least; a long one is a futex with an absolute time limit on CLOCK_MONOTONIC.
+bool Sampler::wait_until(MonoTime deadline, Duration interval) {
+  static_assert(sizeof stop_ == sizeof(std::uint32_t) && std::atomic<std::uint32_t>::is_always_lock_free);
+  const timespec limit{deadline.ns / 1'000'000'000, deadline.ns % 1'000'000'000};
+  if (interval <= longest_plain_sleep) {
+    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &limit, nullptr);  // all signals are blocked: nothing interrupts it
+    return stop_ == 0;
+  }
+  while (stop_ == 0) {
+    const long woken = ::syscall(SYS_futex, &stop_, FUTEX_WAIT_BITSET_PRIVATE, 0, &limit, nullptr, FUTEX_BITSET_MATCH_ANY);
+    if (woken != 0 && errno == ETIMEDOUT) break;
+  }
+  return stop_ == 0;
+}
+
+// `boot` was read before `now`, so that being held up between the two looks like less suspension, never like more.
+void Sampler::watch_suspension(BootTime boot, MonoTime now) {
+  const Duration total = nanoseconds(boot.ns - now.ns);
   if (total - suspended_ < least_suspension) return;
   consumer_.suspended({mono_now(), total - suspended_});
   suspended_ = total;
@@ -76,12 +111,14 @@ void Sampler::watch_suspension() {
 
 void Sampler::run(const Group& group, MonoTime first) {
   const bool first_group = group.devices.front() == 0;
-  for (MonoTime deadline = first; stop_.wait_until(deadline);) {
+  for (MonoTime deadline = first; wait_until(deadline, group.interval);) {
     for (const std::size_t device : group.devices) read(device, deadline);
-    if (first_group) watch_suspension();
+    const BootTime boot = first_group ? boot_now() : BootTime{};
+    const MonoTime now = mono_now();
+    if (first_group) watch_suspension(boot, now);
     deadline = deadline + group.interval;
     // A deadline that is half an interval past or more is gone; one that is less late is still met.
-    const std::int64_t late = (mono_now() - deadline).base_units(), interval = group.interval.base_units();
+    const std::int64_t late = (now - deadline).base_units(), interval = group.interval.base_units();
     const std::int64_t passed = late < 0 ? 0 : (late + interval / 2) / interval;
     if (passed == 0) continue;
     deadline = deadline + nanoseconds(passed * interval);

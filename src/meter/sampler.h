@@ -6,7 +6,8 @@
 // interval between the two lies inside every series.
 #pragma once
 
-#include <memory>
+#include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -40,14 +41,15 @@ class Sampler {
   std::vector<Group> groups() const;
   void run(const Group& group, MonoTime first);
   void read(std::size_t device, MonoTime deadline);
-  void watch_suspension();
+  bool wait_until(MonoTime deadline, Duration interval);  // false: stop was asked for
+  void watch_suspension(BootTime boot, MonoTime now);
 
   std::vector<Device>& devices_;
   RoundConsumer& consumer_;
   std::vector<Duration> intervals_;
   std::vector<Sink> sinks_;
   std::vector<std::jthread> threads_;
-  StopFlag stop_;
+  std::atomic<std::uint32_t> stop_ = 0;          // 1: stop was asked for; a futex, for a round must cost one wait and no more
   bool running_ = false;
   Duration suspended_;                           // boot minus monotonic time when last looked; first thread only
 };

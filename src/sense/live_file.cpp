@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -15,11 +16,13 @@
 namespace joulery {
 namespace {
 
-constexpr Duration look_again_after = milliseconds(42);  // the coarse clock may show two ticks less than 50 ms
+constexpr Duration look_again_after = milliseconds(8);  // the coarse clock may show two ticks less than 10 ms
+constexpr Duration look_up_after = milliseconds(990);
 
+// The bare system call: in a program with threads the library's pread also arms and disarms cancellation, each time.
 ssize_t read_at_start(int fd, std::span<char> buffer) {
   ssize_t count;
-  do count = ::pread(fd, buffer.data(), buffer.size(), 0);
+  do count = ::syscall(SYS_pread64, fd, buffer.data(), buffer.size(), off_t{0});
   while (count < 0 && errno == EINTR);
   return count;
 }
@@ -49,7 +52,8 @@ LiveFile::LiveFile(LiveFile&& other) noexcept
       can_be_replaced_(other.can_be_replaced_),
       device_(other.device_),
       inode_(other.inode_),
-      checked_(other.checked_) {}
+      checked_(other.checked_),
+      looked_up_(other.looked_up_) {}
 
 LiveFile::~LiveFile() { close_file(); }
 
@@ -70,7 +74,7 @@ int LiveFile::open_file(MonoTime now) {
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
-  checked_ = now;
+  checked_ = looked_up_ = now;
   return 0;
 }
 
@@ -79,6 +83,9 @@ bool LiveFile::is_stale(MonoTime now) {
   if (!can_be_replaced_ || now - checked_ < look_again_after) return false;
   checked_ = now;
   struct stat status{};
+  if (::fstat(fd_, &status) != 0 || status.st_nlink == 0) return true;
+  if (now - looked_up_ < look_up_after) return false;
+  looked_up_ = now;
   return ::stat(path_.c_str(), &status) != 0 || status.st_dev != device_ || status.st_ino != inode_;
 }
 

@@ -2,7 +2,7 @@
 """A machine made of plain files for `joulery --sysroot DIR`: RAPL zones whose counters really advance, and which fall
 ill by script.
 
-    scripted_tree.py ROOT [ZONE...] [-- STEP...]        e.g.
+    scripted_tree.py ROOT [--alone] [ZONE...] [-- STEP...]        e.g.
     scripted_tree.py /tmp/m intel-rapl:0=package-0,20 intel-rapl:0:0=dram,3 -- 1.0:intel-rapl:0:rubbish 1.5:intel-rapl:0:heal
 
 A zone burns a constant number of watts, so its true energy over any time is a multiplication. A step names the
@@ -89,9 +89,10 @@ class Zone:
 class ScriptedTree:
     """`with ScriptedTree(root, zones, steps):` keeps the counters moving on a thread; `started` is monotonic."""
 
-    def __init__(self, root, zones, steps=(), period_s=0.002, range_uj=RANGE_UJ, start_uj=START_UJ):
+    def __init__(self, root, zones, steps=(), period_s=0.002, range_uj=RANGE_UJ, start_uj=START_UJ, alone=False):
         os.makedirs(os.path.join(root, "sys/devices/system"), exist_ok=True)
-        for path in ("proc", "sys/devices/system/cpu", "sys/fs/cgroup"):  # the rest of the machine is this one
+        # The rest of the machine is this one, or is not there: then the zones stand alone.
+        for path in () if alone else ("proc", "sys/devices/system/cpu", "sys/fs/cgroup"):
             link = os.path.join(root, path)
             if not os.path.lexists(link) and os.path.exists("/" + path):
                 os.makedirs(os.path.dirname(link), exist_ok=True)
@@ -130,7 +131,8 @@ def main(words):
         sys.exit(__doc__)
     split = words.index("--") if "--" in words else len(words)
     zones = []
-    for word in words[1:split]:
+    alone = "--alone" in words[:split]
+    for word in [word for word in words[1:split] if word != "--alone"]:
         zone, _, rest = word.partition("=")
         name, _, watts = rest.partition(",")
         zones.append((zone, name, float(watts)))
@@ -139,7 +141,7 @@ def main(words):
         at, _, rest = word.partition(":")
         zone, _, what = rest.rpartition(":")
         steps.append((float(at), zone, what))
-    with ScriptedTree(words[0], zones, steps) as tree:
+    with ScriptedTree(words[0], zones, steps, alone=alone) as tree:
         print(f"counters move in {tree.root} until interrupted", flush=True)
         try:
             threading.Event().wait()
