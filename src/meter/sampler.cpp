@@ -105,7 +105,7 @@ bool Sampler::wait_until(MonoTime deadline, Duration interval) {
 void Sampler::watch_suspension(BootTime boot, MonoTime now) {
   const Duration total = nanoseconds(boot.ns - now.ns);
   if (total - suspended_ < least_suspension) return;
-  consumer_.suspended({mono_now(), total - suspended_});
+  consumer_.suspended({now, total - suspended_});
   suspended_ = total;
 }
 

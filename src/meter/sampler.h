@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "meter/round.h"
-#include "meter/stop_flag.h"
 #include "sense/meter.h"
 
 namespace joulery {
