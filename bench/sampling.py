@@ -98,21 +98,35 @@ def bench_floor(tree, folder):
             stage.result("peak resident memory at 1 kHz", f"{rss:.1f} MB", f"<= {RSS_LIMIT_MB:g} MB", rss <= RSS_LIMIT_MB)]
 
 
+def cheapest(name, tree):
+    """What the peer's loop costs at 1 kHz and at 100 Hz: [(what was asked, seen or None, why not)], and the cheaper cost."""
+    tries = [(rate, *peer(name, tree, interval)) for rate, interval in (("1 kHz", 0.001), ("100 Hz", 0.01))]
+    costs = [seen["cpu_s"] / seen["samples"] * 1e6 for _, seen, _ in tries if seen and seen["samples"]]
+    return tries, min(costs, default=None)
+
+
 def bench_peers(tree, folder):
-    pairs, _ = against_floor(tree, "10ms", 10000, folder, 3)
-    ours = statistics.median(p[0] for p in pairs)
-    rows = [["joulery", f"{ours:.0f}", f"{ours / 100:.2f}", "1", "-", "100"]]
-    results = []
+    """Per sample at each tool's finest: joulery at 1 kHz, a peer at the rate, of two, where a sample costs it least."""
+    rows, results = [], []
+    ours = {}
+    for rate, interval, us in (("1 kHz", "1ms", 1000), ("100 Hz", "10ms", 10000)):
+        pairs, _ = against_floor(tree, interval, us, folder, 3)
+        ours[rate], floor = (statistics.median(p[n] for p in pairs) for n in (0, 1))
+        rows += [["joulery", rate, f"{ours[rate]:.0f}", "1", "-", "-"],
+                 ["the floor", rate, f"{floor:.0f}", f"{floor / ours[rate]:.1f}", "-", "-"]]
     for name in PEERS:
-        seen, why = peer(name, tree, 0.01)
-        if seen is None:
-            rows.append([name, "-", "-", "-", "-", f"did not run: {why[0][:60]}"])
-            continue
-        cost = seen["cpu_s"] / seen["samples"] * 1e6
-        rows.append([name, f"{cost:.0f}", f"{cost / 100:.2f}", f"{cost / ours:.1f}", f"{seen['rss_mb']:.0f}", f"{seen['samples'] / PEER_S:.0f}"])
-        results.append(stage.result(f"CPU time per sample, {name} : joulery", f"{cost / ours:.1f}", f">= {PEER_FACTOR:g}", cost >= PEER_FACTOR * ours))
-    stage.table("100 Hz on the same files, laid under /sys for the peers (a sample is all zones once)",
-                ["sampler", "CPU us a sample", "% of a core at 100 Hz", "x joulery", "RSS MB", "samples a second taken"], rows)
+        tries, least = cheapest(name, tree)
+        for rate, seen, why in tries:
+            if seen is None:
+                rows.append([name, rate, "-", "-", "-", f"did not run: {why[0][:60]}"])
+                continue
+            cost = seen["cpu_s"] / seen["samples"] * 1e6
+            rows.append([name, rate, f"{cost:.0f}", f"{cost / ours[rate]:.1f}", f"{seen['rss_mb']:.0f}", f"{seen['samples'] / PEER_S:.0f}"])
+        if least is not None:
+            results.append(stage.result(f"CPU time per sample at its finest, {name} : joulery", f"{least / ours['1 kHz']:.1f}", f">= {PEER_FACTOR:g}",
+                                        least >= PEER_FACTOR * ours["1 kHz"]))
+    stage.table("CPU time per sample (all zones once) on the same files, laid under /sys for the peers",
+                ["sampler", "asked", "CPU us a sample", "x joulery at that rate", "RSS MB", "samples a second taken"], rows)
     return results
 
 

@@ -17,7 +17,7 @@ namespace joulery {
 namespace {
 
 constexpr Duration look_again_after = milliseconds(8);  // the coarse clock may show two ticks less than 10 ms
-constexpr Duration look_up_after = milliseconds(990);
+constexpr Duration look_up_after = milliseconds(90);
 
 // The bare system call: in a program with threads the library's pread also arms and disarms cancellation, each time.
 ssize_t read_at_start(int fd, std::span<char> buffer) {

@@ -4,8 +4,9 @@
 // file (a recorded tree, whose writer may replace it by rename, or remove it and bring it back) would go on showing its
 // old text through the open descriptor. A file that lost its last name is opened again; that is looked at when the last
 // look is 10 ms old or more, so that at a period of 10 ms and longer every read sees the present file and at 1 kHz a
-// replaced file is seen at most 10 ms late. A file whose folder was moved away keeps its name: that is noticed within a
-// second, as looking up a path costs several times the read itself. Taking away the right to read does not end what is already open, as on any UNIX.
+// replaced file is seen at most 10 ms late. A file that was moved elsewhere keeps a name: its path is looked up when the
+// last look is 100 ms old or more, as that costs several times the read itself. Taking away the right to read does not
+// end what is already open, as on any UNIX.
 //
 // Invariant: read() allocates nothing and throws nothing.
 #pragma once
