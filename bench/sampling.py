@@ -2,78 +2,81 @@
 """What sampling costs: joulery at 1 kHz on four plain-file zones against the floor (a bare C loop at the same deadlines
 on the same files, at the same time), its memory, the CPU time per sample beside the peers', and missed rounds.
 
-CPU time per round is the difference of a long and a short run over the difference of their rounds, so that start-up
-and the report at the end are not counted as sampling.
+CPU time per round is what all threads of a process used between two moments in the middle of its run, so that neither
+start-up nor the report at the end is counted as sampling. What a whole run costs beyond that is told beside it.
 """
 import json
 import os
 import statistics
 import subprocess
 import sys
-import threading
 import time
 
 import stage
 
 PAIRS = 5
-SHORT_S, LONG_S = 1, 9
+RUN_S, SETTLED_S = 8, 1
 PEER_S = 10
 IDLE_S = 60
 FLOOR_FACTOR, RSS_LIMIT_MB, PEER_FACTOR = 1.3, 20.0, 5.0
 PEERS = ["pyRAPL", "pyJoules", "Zeus", "CodeCarbon"]
 
 
+def cpu_s(pid):
+    """CPU seconds of all living threads, exact."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total * 1e-9
+
+
 def peak_rss_mb(pid):
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-            return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)
-    except (FileNotFoundError, ProcessLookupError):
-        return 0.0
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)
 
 
-def joulery(tree, interval, seconds, file):
-    """One run with its recording: CPU seconds, rounds, missed, greatest resident size."""
+def start_joulery(tree, interval, seconds, file):
     words = [stage.JOULERY, "run", "--json", "--interval", interval, "--sysroot", tree.root, "-o", file, "--", "sleep", str(seconds)]
-    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    peak = [0.0]
-
-    def watch():
-        while child.returncode is None:
-            peak[0] = max(peak[0], peak_rss_mb(child.pid))
-            time.sleep(0.1)
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    text = child.stderr.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    watcher.join()
-    if child.returncode:
-        sys.exit(f"joulery failed: {text}")
-    os.unlink(file)
-    sampling = stage.json_in(text)["sampling"]
-    return {"cpu_s": usage.ru_utime + usage.ru_stime, "rounds": sampling["rounds"], "missed": sampling["missed"], "rss_mb": peak[0]}
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def start_floor(tree, interval_us, seconds):
     return subprocess.Popen([stage.FLOOR, str(interval_us), str(seconds), *tree.counters], stdout=subprocess.PIPE, text=True)
 
 
-def per_round_us(short, long):
-    return (long["cpu_s"] - short["cpu_s"]) / (long["rounds"] - short["rounds"]) * 1e6
+def end_joulery(child, file):
+    """Rounds, missed rounds, and CPU seconds of the whole run."""
+    text = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"joulery failed: {text}")
+    os.unlink(file)
+    report = stage.json_in(text)
+    return {"rounds": report["sampling"]["rounds"], "missed": report["sampling"]["missed"], "seconds": report["duration_s"],
+            "whole_cpu_s": usage.ru_utime + usage.ru_stime}
 
 
-def against_floor(tree, interval, interval_us, folder, pairs):
-    """Pairs of (joulery, floor) CPU microseconds per round, each pair measured at the same time; and the last long runs."""
-    pair_costs, runs = [], []
-    for _ in range(pairs):
-        costs = {}
-        for seconds in (SHORT_S, LONG_S):
-            beside = start_floor(tree, interval_us, seconds)
-            ours = joulery(tree, interval, seconds, os.path.join(folder, "bench.joulery"))
-            costs[seconds] = (ours, json.loads(beside.communicate()[0]))
-        pair_costs.append(tuple(per_round_us(costs[SHORT_S][n], costs[LONG_S][n]) for n in (0, 1)))
-        runs.append(costs[LONG_S])
-    return pair_costs, runs
+def end_floor(child, seconds):
+    seen = json.loads(child.communicate()[0])
+    return {"rounds": seen["rounds"], "missed": seen["missed"], "seconds": seconds, "whole_cpu_s": seen["cpu_s"]}
+
+
+def side_by_side(tree, interval, interval_us, folder, seconds):
+    """(joulery, the floor) at the same time; to each what end_* says, "us": CPU microseconds a round, and joulery's "rss_mb"."""
+    file = os.path.join(folder, "bench.joulery")
+    children = (start_joulery(tree, interval, seconds, file), start_floor(tree, interval_us, seconds))
+    time.sleep(SETTLED_S)
+    begin = [(time.monotonic(), cpu_s(child.pid)) for child in children]
+    time.sleep(seconds - 2 * SETTLED_S)
+    end = [(time.monotonic(), cpu_s(child.pid)) for child in children]
+    rss = peak_rss_mb(children[0].pid)
+    seen = (end_joulery(children[0], file), end_floor(children[1], seconds))
+    for one, (t0, c0), (t1, c1) in zip(seen, begin, end):
+        one["us"] = (c1 - c0) / ((t1 - t0) * one["rounds"] / one["seconds"]) * 1e6
+    seen[0]["rss_mb"] = rss
+    return seen
 
 
 def peer(name, tree, interval):
@@ -85,15 +88,19 @@ def peer(name, tree, interval):
     return stage.json_in(done.stdout), None
 
 
+def median_us(runs, which):
+    return statistics.median(run[which]["us"] for run in runs)
+
+
 def bench_floor(tree, folder):
-    pairs, runs = against_floor(tree, "1ms", 1000, folder, PAIRS)
-    ours, theirs = (statistics.median(p[n] for p in pairs) for n in (0, 1))
-    ratio = statistics.median(p[0] / p[1] for p in pairs)
-    rss = max(r[0]["rss_mb"] for r in runs)
-    rows = [["joulery run --interval 1ms", f"{ours:.1f}", f"{ours / 10:.2f}", f"{ratio:.2f}", f"{rss:.1f}", f"{sum(r[0]['missed'] for r in runs)}"],
-            ["the floor: a bare C loop", f"{theirs:.1f}", f"{theirs / 10:.2f}", "1", "-", f"{sum(r[1]['missed'] for r in runs)}"]]
-    stage.table(f"1 kHz, four plain-file zones, side by side ({PAIRS} pairs, medians)",
-                ["sampler", "CPU us a round", "% of a core", "x floor", "peak RSS MB", "missed"], rows)
+    runs = [side_by_side(tree, "1ms", 1000, folder, RUN_S) for _ in range(PAIRS)]
+    ratio = statistics.median(ours["us"] / floor["us"] for ours, floor in runs)
+    rss = max(ours["rss_mb"] for ours, _ in runs)
+    rows = [[name, f"{median_us(runs, n):.1f}", f"{median_us(runs, n) / 10:.2f}", f"{ratio:.2f}" if n == 0 else "1", f"{rss:.1f}" if n == 0 else "-",
+             sum(run[n]["missed"] for run in runs), f"{statistics.median(run[n]['whole_cpu_s'] for run in runs) * 1e3:.0f}"]
+            for n, name in enumerate(["joulery run --interval 1ms", "the floor: a bare C loop"])]
+    stage.table(f"1 kHz, four plain-file zones, side by side ({PAIRS} pairs of {RUN_S} s, medians)",
+                ["sampler", "CPU us a round", "% of a core", "x floor", "peak RSS MB", "missed", "whole run with its report, CPU ms"], rows)
     return [stage.result("CPU time at 1 kHz x 4 zones : the floor", f"{ratio:.2f}", f"<= {FLOOR_FACTOR}", ratio <= FLOOR_FACTOR),
             stage.result("peak resident memory at 1 kHz", f"{rss:.1f} MB", f"<= {RSS_LIMIT_MB:g} MB", rss <= RSS_LIMIT_MB)]
 
@@ -110,8 +117,8 @@ def bench_peers(tree, folder):
     rows, results = [], []
     ours = {}
     for rate, interval, us in (("1 kHz", "1ms", 1000), ("100 Hz", "10ms", 10000)):
-        pairs, _ = against_floor(tree, interval, us, folder, 3)
-        ours[rate], floor = (statistics.median(p[n] for p in pairs) for n in (0, 1))
+        runs = [side_by_side(tree, interval, us, folder, RUN_S) for _ in range(3)]
+        ours[rate], floor = median_us(runs, 0), median_us(runs, 1)
         rows += [["joulery", rate, f"{ours[rate]:.0f}", "1", "-", "-"],
                  ["the floor", rate, f"{floor:.0f}", f"{floor / ours[rate]:.1f}", "-", "-"]]
     for name in PEERS:
@@ -131,13 +138,10 @@ def bench_peers(tree, folder):
 
 
 def bench_missed(tree, folder):
-    load = os.getloadavg()[0]
-    beside = start_floor(tree, 10000, IDLE_S)
-    ours = joulery(tree, "10ms", IDLE_S, os.path.join(folder, "idle.joulery"))
-    theirs = json.loads(beside.communicate()[0])
-    stage.table(f"Missed rounds at 100 Hz over {IDLE_S} s (load average before: {load:.2f} on {os.cpu_count()} CPUs)",
-                ["sampler", "rounds", "missed"], [["joulery", ours["rounds"], ours["missed"]], ["the floor, at the same time", theirs["rounds"], theirs["missed"]]])
-    return [stage.result(f"missed rounds at 100 Hz over {IDLE_S} s (the floor beside it: {theirs['missed']})", str(ours["missed"]), "0", ours["missed"] == 0)]
+    ours, floor = side_by_side(tree, "10ms", 10000, folder, IDLE_S)
+    stage.table(f"Missed rounds at 100 Hz over {IDLE_S} s",
+                ["sampler", "rounds", "missed"], [["joulery", ours["rounds"], ours["missed"]], ["the floor, at the same time", floor["rounds"], floor["missed"]]])
+    return [stage.result(f"missed rounds at 100 Hz over {IDLE_S} s (the floor beside it: {floor['missed']})", str(ours["missed"]), "0", ours["missed"] == 0)]
 
 
 def main():
@@ -145,6 +149,7 @@ def main():
     folder = stage.home()
     results = []
     with stage.Tree(folder.name) as tree:
+        print(f"\nSampling is measured {stage.undisturbed()} (load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs).")
         for part in (bench_floor, bench_peers, bench_missed):
             results += part(tree, folder.name)
     stage.tell(results)
