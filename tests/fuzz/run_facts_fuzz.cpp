@@ -18,7 +18,8 @@ joulery::Metadata metadata_of(std::string_view text) {
   joulery::Metadata metadata;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    if (const auto equals = line.find('='); equals != std::string_view::npos) metadata[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    if (const auto equals = line.find('='); equals != std::string_view::npos)
+      metadata[std::string(line.substr(0, equals))] = line.substr(equals + 1);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return metadata;
