@@ -52,6 +52,21 @@ def test_a_step_begins_and_ends_with_its_samples(tmp_path):
     ]
 
 
+# measure 29 (codecarbon#878): a hook that made 11 s of work last 115 s. A thousand pairs may add 50 ms of CPU time in all.
+def test_a_thousand_empty_pairs_cost_next_to_nothing(tmp_path):
+    code = """
+        import time
+        for i in range(10): # the first mark makes the ring
+            with joulery.step(samples=1): pass
+        before = time.process_time()
+        for i in range(1000):
+            with joulery.step(samples=1): pass
+        used = time.process_time() - before
+        assert used <= 0.050, used
+    """
+    assert len(run_marked(tmp_path, code)) == 2 * 1010
+
+
 def test_every_way_to_call(tmp_path):
     marks = run_marked(
         tmp_path,

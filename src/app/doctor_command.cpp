@@ -46,8 +46,14 @@ std::string indented(const std::string& text, const char* by) {
   return out;
 }
 
-void print_finding(const Finding& f, const TextStyle& style) {
-  const auto [word, ink] = f.readable ? std::pair("measures", Ink::good)
+// Kinds that tell no energy are read for what they say of load and memory.
+bool kind_tells_energy(const std::vector<Device>& devices, const std::string& kind) {
+  return std::ranges::any_of(
+      devices, [&](const Device& device) { return device.kind == kind && std::ranges::any_of(device.meter->channels(), tells_energy); });
+}
+
+void print_finding(const Finding& f, bool energy, const TextStyle& style) {
+  const auto [word, ink] = f.readable ? (energy ? std::pair("measures", Ink::good) : std::pair("reads", Ink::plain))
                            : f.found  ? std::pair("blocked", Ink::bad)
                                       : std::pair("absent", Ink::dim);
   const std::string name = f.device.empty() ? f.kind : f.kind + " " + f.device;
@@ -56,16 +62,16 @@ void print_finding(const Finding& f, const TextStyle& style) {
   if (!f.remedy.empty()) fmt::print("{}", indented(f.remedy, style.unicode ? "            → " : "            > "));
 }
 
-void print_text(const std::vector<Finding>& findings, bool any, const CpuIdentity& cpu, const TextStyle& style) {
+void print_text(const Discovery& discovery, bool any, const CpuIdentity& cpu, const TextStyle& style) {
   fmt::print("{}\n", painted("What can be measured on this machine", Ink::strong, style));
   if (!cpu.model_name.empty())
     fmt::print("  {}, {} CPUs, {:.0f} GiB{}\n", cpu.model_name, cpu.threads, cpu.memory_gb,
                cpu.virtual_machine ? fmt::format(", a virtual machine{}", cpu.hypervisor.empty() ? "" : " (" + cpu.hypervisor + ")") : "");
   fmt::print("\n");
-  std::vector<Finding> sorted = findings;
+  std::vector<Finding> sorted = discovery.findings;
   const auto rank = [](const Finding& f) { return f.readable ? 0 : f.found ? 1 : 2; };
   std::ranges::stable_sort(sorted, {}, rank);
-  for (const Finding& finding : sorted) print_finding(finding, style);
+  for (const Finding& finding : sorted) print_finding(finding, kind_tells_energy(discovery.devices, finding.kind), style);
   if (any)
     fmt::print("\n{}\n", painted("Energy can be measured here.", Ink::good, style));
   else
@@ -95,7 +101,7 @@ int doctor_command(std::vector<std::string> arguments) {
   if (json)
     fmt::print("{}", as_json(discovery.findings, any));
   else
-    print_text(discovery.findings, any, read_cpu_identity(machine), *style);
+    print_text(discovery, any, read_cpu_identity(machine), *style);
   return any ? 0 : exit_only_estimate;
 }
 

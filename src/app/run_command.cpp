@@ -78,7 +78,7 @@ std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) 
   return std::nullopt;
 }
 
-// "2026-03-01T141503-python3.joulery" in the user's data folder, with a number where that name is taken.
+// "2026-03-01T141503-python3-4711.joulery" in the user's data folder, with a number where that name is taken.
 Result<std::string> default_recording(const std::string& program) {
   const std::filesystem::path folder = user_data_folder();
   std::error_code failed;
@@ -86,11 +86,11 @@ Result<std::string> default_recording(const std::string& program) {
   if (failed)
     return fail(ErrorCode::permission, "cannot make the folder for recordings: " + failed.message(), folder,
                 "give a file with -o, or --no-save");
-  const std::string base =
-      fmt::format("{:%Y-%m-%dT%H%M%S}-{}", fmt::localtime(std::time(nullptr)), std::filesystem::path(program).filename().string());
-  // The process id keeps runs apart that start in the same second.
-  for (int n = 0; n < 10000; ++n) {
-    const std::string path = folder / fmt::format("{}{}.joulery", base, n == 0 ? "" : fmt::format("-{}-{}", ::getpid(), n));
+  // The process id keeps runs apart that start in the same second; the number, repeats of one run.
+  const std::string name = fmt::format("{:%Y-%m-%dT%H%M%S}-{}-{}", fmt::localtime(std::time(nullptr)),
+                                       std::filesystem::path(program).filename().string(), ::getpid());
+  for (int n = 1; n < 10000; ++n) {
+    const std::string path = folder / fmt::format("{}{}.joulery", name, n == 1 ? "" : fmt::format("-{}", n));
     if (!std::filesystem::exists(path)) return path;
   }
   return fail(ErrorCode::io, "no free name for a recording", folder.string(), "give a file with -o");

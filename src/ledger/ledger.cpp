@@ -114,10 +114,18 @@ bool Ledger::has(const std::string& path) const {
 }
 
 void Ledger::add_missing(std::vector<MissingPart> missing) {
-  for (MissingPart& part : missing)
-    if (!has(part.component.path()) &&
-        std::ranges::none_of(rows_, [&](const Row& row) { return row.track && !row.overlap && part.component.inside(row.component); }))
+  for (MissingPart& part : missing) {
+    // A source that never answered has its row already: the part's reason says more than the readings' does.
+    const auto same = std::ranges::find_if(rows_, [&](const Row& row) { return !row.track && row.component == part.component; });
+    if (same != rows_.end())
+      same->reason = std::move(part.reason);
+    else if (!has(part.component.path()) && !within_counted(part.component))
       rows_.push_back({std::move(part.component), "", Quality::missing, std::move(part.reason), false, nullptr, {}});
+  }
+}
+
+bool Ledger::within_counted(const Component& component) const {
+  return std::ranges::any_of(rows_, [&](const Row& row) { return row.track && !row.overlap && component.inside(row.component); });
 }
 
 Span Ledger::energy(const Row& row, Interval when) const {

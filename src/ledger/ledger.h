@@ -76,6 +76,7 @@ class Ledger {
   void add_missing(std::vector<MissingPart> missing);
   void add_estimates(const Timeline& timeline, const PowerModel& model);
   bool has(const std::string& path) const;
+  bool within_counted(const Component& component) const;
 
   Interval run_;
   std::vector<Row> rows_;

@@ -156,10 +156,10 @@ class Teller {
     settle();
     using Judge = void (Teller::*)(const Line&);
     static const std::map<std::string, Judge> judges{
-        {"energy", &Teller::energy},   {"total", &Teller::total},         {"partial", &Teller::partial}, {"quality", &Teller::quality},
-        {"counted", &Teller::counted}, {"overlap", &Teller::counted},     {"absent", &Teller::absent},   {"gap", &Teller::gap},
-        {"gaps", &Teller::gaps},       {"ambiguous", &Teller::ambiguous}, {"power", &Teller::power},     {"flag", &Teller::flag},
-        {"no-flag", &Teller::no_flag}};
+        {"energy", &Teller::energy},   {"total", &Teller::total},     {"partial", &Teller::partial},     {"quality", &Teller::quality},
+        {"counted", &Teller::counted}, {"overlap", &Teller::counted}, {"absent", &Teller::absent},       {"rows", &Teller::rows},
+        {"gap", &Teller::gap},         {"gaps", &Teller::gaps},       {"ambiguous", &Teller::ambiguous}, {"power", &Teller::power},
+        {"flag", &Teller::flag},       {"no-flag", &Teller::no_flag}};
     const auto found = judges.find(line.words.at(1));
     if (found == judges.end()) refuse(fmt::format("no such expectation: {}", line.words.at(1)));
     (this->*found->second)(line);
@@ -188,6 +188,10 @@ class Teller {
     check(found == line.words.at(3), line, std::string(found));
   }
   void counted(const Line& line) { check(need_row(line.words.at(2)).overlap == (line.words[1] == "overlap"), line, "the opposite"); }
+  void rows(const Line& line) {
+    const auto count = std::ranges::count_if(ledger_->rows(), [&](const Row& row) { return row.component.path() == line.words.at(2); });
+    check(count == whole(line.words.at(3)), line, std::to_string(count));
+  }
   void absent(const Line& line) { check(!row(line.words.at(2)), line, "a row"); }
   void flag(const Line& line) {
     const std::string wanted = joined(line.words, 2);
