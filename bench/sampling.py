@@ -84,7 +84,7 @@ def peer(name, tree, interval):
              str(interval), str(PEER_S)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
-        return None, done.stderr.strip().splitlines()[-1:] or ["failed"]
+        return None, (done.stderr.strip().splitlines() or ["failed"])[-1][:60]
     return stage.json_in(done.stdout), None
 
 
@@ -105,15 +105,9 @@ def bench_floor(tree, folder):
             stage.result("peak resident memory at 1 kHz", f"{rss:.1f} MB", f"<= {RSS_LIMIT_MB:g} MB", rss <= RSS_LIMIT_MB)]
 
 
-def cheapest(name, tree):
-    """What the peer's loop costs at 1 kHz and at 100 Hz: [(what was asked, seen or None, why not)], and the cheaper cost."""
-    tries = [(rate, *peer(name, tree, interval)) for rate, interval in (("1 kHz", 0.001), ("100 Hz", 0.01))]
-    costs = [seen["cpu_s"] / seen["samples"] * 1e6 for _, seen, _ in tries if seen and seen["samples"]]
-    return tries, min(costs, default=None)
-
-
 def bench_peers(tree, folder):
-    """Per sample at each tool's finest: joulery at 1 kHz, a peer at the rate, of two, where a sample costs it least."""
+    """Per sample: joulery at 1 kHz against each peer at 100 Hz, the finest that they are run at, and at 1 kHz too, where a
+    sample costs everybody less, for the caches stay warm."""
     rows, results = [], []
     ours = {}
     for rate, interval, us in (("1 kHz", "1ms", 1000), ("100 Hz", "10ms", 10000)):
@@ -122,16 +116,15 @@ def bench_peers(tree, folder):
         rows += [["joulery", rate, f"{ours[rate]:.0f}", "1", "-", "-"],
                  ["the floor", rate, f"{floor:.0f}", f"{floor / ours[rate]:.1f}", "-", "-"]]
     for name in PEERS:
-        tries, least = cheapest(name, tree)
-        for rate, seen, why in tries:
-            if seen is None:
-                rows.append([name, rate, "-", "-", "-", f"did not run: {why[0][:60]}"])
+        for rate, interval in (("100 Hz", 0.01), ("1 kHz", 0.001)):
+            seen, why = peer(name, tree, interval)
+            if seen is None or not seen["samples"]:
+                rows.append([name, rate, "-", "-", "-", f"did not run: {why}"])
                 continue
             cost = seen["cpu_s"] / seen["samples"] * 1e6
             rows.append([name, rate, f"{cost:.0f}", f"{cost / ours[rate]:.1f}", f"{seen['rss_mb']:.0f}", f"{seen['samples'] / PEER_S:.0f}"])
-        if least is not None:
-            results.append(stage.result(f"CPU time per sample at its finest, {name} : joulery", f"{least / ours['1 kHz']:.1f}", f">= {PEER_FACTOR:g}",
-                                        least >= PEER_FACTOR * ours["1 kHz"]))
+            results.append(stage.result(f"CPU time per sample: {name} at {rate} : joulery at 1 kHz", f"{cost / ours['1 kHz']:.1f}",
+                                        f">= {PEER_FACTOR:g}", cost >= PEER_FACTOR * ours["1 kHz"]))
     stage.table("CPU time per sample (all zones once) on the same files, laid under /sys for the peers",
                 ["sampler", "asked", "CPU us a sample", "x joulery at that rate", "RSS MB", "samples a second taken"], rows)
     return results

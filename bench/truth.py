@@ -50,6 +50,7 @@ def peer(name, folder):
 def main():
     stage.need(stage.JOULERY, stage.PEERS, stage.LOAD)
     folder = stage.home()
+    priority = stage.undisturbed()
     says, (package, dram), known = joulery(folder.name)
     worst = max(abs(says["package"] / package - 1), abs(says["dram"] / dram - 1)) * 100
     rows = [["joulery run", f"{package:.2f}", f"{says['package']:.2f}", error(says["package"], package), f"{dram:.2f}", f"{says['dram']:.2f}",
@@ -65,7 +66,7 @@ def main():
             note += f"; its own window burnt {window:.1f} J"
         rows.append([name, f"{package:.2f}", f"{says['package']:.2f}", error(says["package"], package), f"{dram:.2f}", f"{says['dram']:.2f}",
                      error(says["dram"], dram), KNOWN[name], note.lstrip("; ")])
-    stage.table(f"Truth: a {SECONDS} s load on one core in {STEPS} steps, each tool in turn",
+    stage.table(f"Truth: a {SECONDS} s load on one core in {STEPS} steps, each tool in turn ({priority}, but for the burning itself)",
                 ["tool", "package J, true", "says", "error", "DRAM J, true", "says", "error", "uncertainty given", "note"], rows)
     stage.tell([stage.result("error over the 10 s load, the worse of package and DRAM", f"{worst:.2f} %", f"<= {LIMIT_PERCENT} %", worst <= LIMIT_PERCENT)])
 

@@ -3,8 +3,12 @@
 //
 //   staircase_load SECONDS STEPS OUT.json
 //
+// Started at real-time priority, it reads the counters so and burns at normal priority.
+//
 // OUT gets {"begin_ns":…, "end_ns":…, "joules":{"intel-rapl:0 package-0":…, …}} for this process's life. Where
 // $RAPL_TRUTH is not set there is no truth and "joules" is empty.
+#include <sched.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -50,6 +54,32 @@ void burn(Clock::time_point end, double duty) {
   }
 }
 
+// The scheduling policy of this process, changed for as long as this lives.
+class AtNormalPriority {
+ public:
+  AtNormalPriority() : before_(sched_getscheduler(0)) {
+    sched_getparam(0, &parameters_);
+    const sched_param normal{};
+    sched_setscheduler(0, SCHED_OTHER, &normal);
+  }
+  AtNormalPriority(const AtNormalPriority&) = delete;
+  AtNormalPriority& operator=(const AtNormalPriority&) = delete;
+  ~AtNormalPriority() { sched_setscheduler(0, before_, &parameters_); }
+
+ private:
+  int before_;
+  sched_param parameters_{};
+};
+
+void burn_in_steps(double seconds, int steps) {
+  const AtNormalPriority lowered;
+  const auto start = Clock::now();
+  for (int i = 0; i < steps; ++i) {
+    const auto end = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * (i + 1) / steps));
+    burn(end, steps == 1 ? 1.0 : static_cast<double>(i) / (steps - 1));
+  }
+}
+
 bool write_json(const char* path, const Truth& begin, const Truth& end) {
   std::FILE* out = std::fopen(path, "w");
   if (!out) return false;
@@ -73,11 +103,7 @@ int main(int count, char** words) {
     return 2;
   }
   const Truth begin = read_truth();
-  const auto start = Clock::now();
-  for (int i = 0; i < steps; ++i) {
-    const auto end = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * (i + 1) / steps));
-    burn(end, steps == 1 ? 1.0 : static_cast<double>(i) / (steps - 1));
-  }
+  burn_in_steps(seconds, steps);
   const Truth end = read_truth();
   if (!write_json(words[3], begin, end)) {
     std::perror(words[3]);
