@@ -30,7 +30,7 @@ std::optional<double> mean_watts(const std::optional<Estimate>& energy, Interval
   return to_watts(energy->value / when.length());
 }
 
-ReportComponent component_of(const RunRecord& run, const Row& row, Energy whole) {
+ReportComponent component_of(const RunRecord& run, const Row& row, const std::optional<Power>& peak, Energy whole) {
   const Span span = run.ledger.energy(row, run.timeline.run);
   ReportComponent line{.path = row.component.path(),
                        .label = label_of(row.component),
@@ -49,8 +49,7 @@ ReportComponent component_of(const RunRecord& run, const Row& row, Energy whole)
   if (span.partial && line.reason.empty()) line.reason = "part of the time is lost: see the gaps";
   if (!row.overlap && whole > Energy{}) line.share = span.energy->value / whole;
   line.mean_watts = mean_watts(span.energy, run.timeline.run);
-  if (const auto peak = run.ledger.peak(row, run.timeline.run, window_of(run)))
-    line.peak_watts = std::max(to_watts(*peak), *line.mean_watts);
+  if (peak) line.peak_watts = std::max(to_watts(*peak), *line.mean_watts);
   return line;
 }
 
@@ -59,14 +58,14 @@ void add_energy(const RunRecord& run, Report& report) {
   report.energy.joules = total.energy;
   report.energy.quality = total.quality;
   report.energy.partial = total.partial;
-  for (const Row& row : run.ledger.rows()) {
-    report.components.push_back(component_of(run, row, total.energy ? total.energy->value : Energy{}));
+  const Peaks peaks = run.ledger.peaks(run.timeline.run, window_of(run));
+  for (std::size_t i = 0; i < run.ledger.rows().size(); ++i) {
+    report.components.push_back(component_of(run, run.ledger.rows()[i], peaks.rows[i], total.energy ? total.energy->value : Energy{}));
     const ReportComponent& line = report.components.back();
     if (!line.overlap && !line.joules) report.energy.missing.push_back(fmt::format("{}: {}", line.path, line.reason));
   }
   report.mean_watts = mean_watts(total.energy, run.timeline.run);
-  if (const auto peak = run.ledger.peak(run.timeline.run, window_of(run)); peak && report.mean_watts)
-    report.peak_watts = std::max(to_watts(*peak), *report.mean_watts);
+  if (peaks.total && report.mean_watts) report.peak_watts = std::max(to_watts(*peaks.total), *report.mean_watts);
 }
 
 void add_phases(const RunRecord& run, Report& report) {

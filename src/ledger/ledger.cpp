@@ -192,58 +192,70 @@ Total Ledger::total(Interval when) const {
 
 namespace {
 
-// Energy so far of a sum of tracks, some of them taken off, from left to right.
-class SumWalk {
+// A row's energy so far, from left to right.
+class RowWalk {
  public:
-  void add(const Row& row) {
-    parts_.push_back({Track::Walk(*row.track), 1.0});
-    for (const Track* part : row.minus) parts_.push_back({Track::Walk(*part), -1.0});
+  explicit RowWalk(const Row& row) : track_(*row.track) {
+    for (const Track* part : row.minus) minus_.emplace_back(*part);
   }
   double joules(MonoTime t) {
-    double sum = 0;
-    for (auto& [walk, sign] : parts_) sum += sign * walk.joules(t);
+    double sum = track_.joules(t);
+    for (Track::Walk& part : minus_) sum -= part.joules(t);
     return sum;
   }
 
  private:
-  std::vector<std::pair<Track::Walk, double>> parts_;
+  Track::Walk track_;
+  std::vector<Track::Walk> minus_;
 };
 
-// Slides a window over `when` in steps of half its length.
-std::optional<Power> greatest_mean(Interval when, Duration window, SumWalk sum) {
-  if (when.empty()) return std::nullopt;
-  window = std::min(window, when.length());
-  const Duration step = nanoseconds(std::max<std::int64_t>(1, window.base_units() / 2));
-  const double first = sum.joules(when.begin);
-  std::optional<double> best;  // joules over two steps
-  double before = first, middle = sum.joules(when.begin + step);
-  for (MonoTime end = when.begin + step + step; end <= when.end; end = end + step) {
-    const double now = sum.joules(end);
-    best = std::max(best.value_or(now - before), now - before);
-    before = std::exchange(middle, now);
+// The greatest rise over two steps of a sum that is told step by step.
+class GreatestRise {
+ public:
+  void add(double joules) {
+    if (steps_ >= 2) best_ = std::max(best_.value_or(joules - before_), joules - before_);
+    before_ = std::exchange(last_, joules);
+    ++steps_;
   }
-  if (best) return watts(*best / to_seconds(step + step));
-  return watts((sum.joules(when.end) - first) / to_seconds(when.length()));
-}
+  std::optional<Power> over(Duration two_steps) const {
+    if (!best_) return std::nullopt;
+    return watts(*best_ / to_seconds(two_steps));
+  }
+
+ private:
+  std::size_t steps_ = 0;
+  double before_ = 0, last_ = 0;
+  std::optional<double> best_;
+};
 
 }  // namespace
 
-std::optional<Power> Ledger::peak(Interval when, Duration window) const {
-  SumWalk sum;
-  bool any = false;
-  for (const Row& row : rows_) {
-    if (!row.track || row.overlap) continue;
-    sum.add(row);
-    any = true;
+Peaks Ledger::peaks(Interval when, Duration window) const {
+  struct Part {
+    std::size_t row;
+    bool counted;
+    RowWalk walk;
+    GreatestRise rise;
+  };
+  Peaks peaks{std::nullopt, std::vector<std::optional<Power>>(rows_.size())};
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].track && energy(rows_[i], when).energy) parts.push_back({i, !rows_[i].overlap, RowWalk(rows_[i]), {}});
+  if (when.empty() || std::ranges::none_of(parts, &Part::counted)) return peaks;
+  const Duration step = nanoseconds(std::max<std::int64_t>(1, std::min(window, when.length()).base_units() / 2));
+  GreatestRise total;
+  for (MonoTime at = when.begin; at <= when.end; at = at + step) {
+    double sum = 0;
+    for (Part& part : parts) {
+      const double joules = part.walk.joules(at);
+      part.rise.add(joules);
+      if (part.counted) sum += joules;
+    }
+    total.add(sum);
   }
-  return any ? greatest_mean(when, window, std::move(sum)) : std::nullopt;
-}
-
-std::optional<Power> Ledger::peak(const Row& row, Interval when, Duration window) const {
-  if (!row.track || !energy(row, when).energy) return std::nullopt;
-  SumWalk sum;
-  sum.add(row);
-  return greatest_mean(when, window, std::move(sum));
+  peaks.total = total.over(step + step);
+  for (const Part& part : parts) peaks.rows[part.row] = part.rise.over(step + step);
+  return peaks;
 }
 
 }  // namespace joulery

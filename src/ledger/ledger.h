@@ -53,6 +53,12 @@ struct Total {
   bool partial = false;
 };
 
+// The greatest power of the counted rows together, and of each row (in the order of rows()); empty where nothing is known.
+struct Peaks {
+  std::optional<Power> total;
+  std::vector<std::optional<Power>> rows;
+};
+
 class Ledger {
  public:
   // `timeline` outlives the ledger. `model` fills as `fill` says; `missing` names the parts known to lack a source.
@@ -63,9 +69,8 @@ class Ledger {
   Total total(Interval when) const;
   // Sum of the counted rows' known energy alone: what total() counts, without its bounds. Fast.
   Energy counted(Interval when) const;
-  // Greatest mean power of the counted rows over any window of `window` in `when`, on a grid of half windows.
-  std::optional<Power> peak(Interval when, Duration window) const;
-  std::optional<Power> peak(const Row& row, Interval when, Duration window) const;
+  // The greatest mean power over any window of `window` in `when`, on a grid of half windows.
+  Peaks peaks(Interval when, Duration window) const;
   const std::vector<std::string>& flags() const { return flags_; }
 
  private:

@@ -101,8 +101,9 @@ class Unwrapper {
     const auto most = most_counts(last_.index, i);
     if (channel_.range == 0 || !most) return false;
     const double wrap = static_cast<double>(channel_.range) + 1;
-    const auto more = static_cast<std::int64_t>(std::floor((*most - static_cast<double>(counts)) / wrap));
-    if (more < 1) return false;
+    const double room = *most - static_cast<double>(counts);
+    if (room < wrap) return false;
+    const auto more = static_cast<std::int64_t>(std::floor(room / wrap));
     const Energy least = joules(static_cast<double>(counts) * channel_.unit), step = joules(wrap * channel_.unit);
     add_gap({times_[last_.index], times_[i]},
             fmt::format("ambiguous: {} or up to {} wraps of {} more", to_text(least), more, to_text(step)), true);
