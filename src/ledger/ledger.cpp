@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "core/units.h"
 #include "ledger/estimate.h"
@@ -191,42 +192,58 @@ Total Ledger::total(Interval when) const {
 
 namespace {
 
+// Energy so far of a sum of tracks, some of them taken off, from left to right.
+class SumWalk {
+ public:
+  void add(const Row& row) {
+    parts_.push_back({Track::Walk(*row.track), 1.0});
+    for (const Track* part : row.minus) parts_.push_back({Track::Walk(*part), -1.0});
+  }
+  double joules(MonoTime t) {
+    double sum = 0;
+    for (auto& [walk, sign] : parts_) sum += sign * walk.joules(t);
+    return sum;
+  }
+
+ private:
+  std::vector<std::pair<Track::Walk, double>> parts_;
+};
+
 // Slides a window over `when` in steps of half its length.
-template <class EnergyOf>
-std::optional<Power> greatest_mean(Interval when, Duration window, EnergyOf&& energy_of) {
+std::optional<Power> greatest_mean(Interval when, Duration window, SumWalk sum) {
   if (when.empty()) return std::nullopt;
   window = std::min(window, when.length());
   const Duration step = nanoseconds(std::max<std::int64_t>(1, window.base_units() / 2));
-  std::optional<Power> best;
-  Energy previous;
-  bool have_previous = false;
-  for (MonoTime at = when.begin; at + step <= when.end; at = at + step) {
-    const Energy half = energy_of(Interval{at, at + step});
-    if (have_previous) {
-      const Power mean = (previous + half) / (step + step);
-      if (!best || mean > *best) best = mean;
-    }
-    previous = half;
-    have_previous = true;
+  const double first = sum.joules(when.begin);
+  std::optional<double> best;  // joules over two steps
+  double before = first, middle = sum.joules(when.begin + step);
+  for (MonoTime end = when.begin + step + step; end <= when.end; end = end + step) {
+    const double now = sum.joules(end);
+    best = std::max(best.value_or(now - before), now - before);
+    before = std::exchange(middle, now);
   }
-  if (!best) best = energy_of(when) / when.length();
-  return best;
+  if (best) return watts(*best / to_seconds(step + step));
+  return watts((sum.joules(when.end) - first) / to_seconds(when.length()));
 }
 
 }  // namespace
 
 std::optional<Power> Ledger::peak(Interval when, Duration window) const {
-  if (std::ranges::none_of(rows_, [](const Row& row) { return row.track && !row.overlap; })) return std::nullopt;
-  return greatest_mean(when, window, [&](Interval i) { return counted(i); });
+  SumWalk sum;
+  bool any = false;
+  for (const Row& row : rows_) {
+    if (!row.track || row.overlap) continue;
+    sum.add(row);
+    any = true;
+  }
+  return any ? greatest_mean(when, window, std::move(sum)) : std::nullopt;
 }
 
 std::optional<Power> Ledger::peak(const Row& row, Interval when, Duration window) const {
   if (!row.track || !energy(row, when).energy) return std::nullopt;
-  return greatest_mean(when, window, [&](Interval i) {
-    Energy sum = row.track->position(i.end) - row.track->position(i.begin);
-    for (const Track* part : row.minus) sum -= part->position(i.end) - part->position(i.begin);
-    return sum;
-  });
+  SumWalk sum;
+  sum.add(row);
+  return greatest_mean(when, window, std::move(sum));
 }
 
 }  // namespace joulery

@@ -90,6 +90,23 @@ Span Track::energy(Interval when) const {
   return {Estimate{value, low, value + half}, quality_, partial};
 }
 
+void Track::Walk::advance(MonoTime t) {
+  while (next_ < track_->times_->size() && (*track_->times_)[next_] <= t) ++next_;
+  enter();
+}
+
+void Track::Walk::enter() {
+  watts_ = 0;
+  if (track_->empty()) return;
+  const std::vector<MonoTime>& times = *track_->times_;
+  const std::size_t last = next_ == 0 ? 0 : next_ - 1;
+  begin_ = times[last];
+  begin_joules_ = static_cast<double>(track_->counts_[last]) * track_->unit_;
+  if (next_ == 0 || next_ == times.size()) return;
+  const double joules = static_cast<double>(track_->counts_[next_] - track_->counts_[last]) * track_->unit_;
+  watts_ = joules / to_seconds(times[next_] - begin_);
+}
+
 std::optional<Power> Track::peak(Interval when, Duration window) const {
   std::optional<Power> best;
   if (empty()) return best;

@@ -49,6 +49,25 @@ class Track {
   // True where `when` touches time without known energy: a lost gap, or outside the covered time by more than `slack`.
   bool incomplete(Interval when, Duration slack) const;
 
+  // Joules so far at times that never go back: what position() says but for rounding, at a constant cost each.
+  class Walk {
+   public:
+    explicit Walk(const Track& track) : track_(&track) { enter(); }
+    double joules(MonoTime t) {
+      if (next_ < track_->times_->size() && (*track_->times_)[next_] <= t) advance(t);
+      return begin_joules_ + watts_ * static_cast<double>((t - begin_).base_units()) * 1e-9;
+    }
+
+   private:
+    void advance(MonoTime t);
+    void enter();                                // what holds between the readings before and at `next_`
+
+    const Track* track_;
+    std::size_t next_ = 0;                       // the first reading that is later
+    MonoTime begin_;
+    double begin_joules_ = 0, watts_ = 0;
+  };
+
  private:
   std::size_t index_after(MonoTime t) const;     // first reading later than t
   double edge_error(MonoTime t) const;           // joules, 90 %: where the border falls within a reading's interval
