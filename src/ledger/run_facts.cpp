@@ -1,6 +1,8 @@
 #include "ledger/run_facts.h"
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 namespace joulery {
 
@@ -22,16 +24,27 @@ Json to_json(const CpuIdentity& cpu) {
   return json;
 }
 
+// A whole number that fits; a fraction, or one beyond the type, is damage like any other.
+template <class Whole>
+Whole whole_of(const Json& json) {
+  if (!json.is_number_integer()) throw std::domain_error("no whole number");
+  const auto value = json.get<std::int64_t>();
+  if (!std::in_range<Whole>(value)) throw std::domain_error("a number out of range");
+  return static_cast<Whole>(value);
+}
+
+int count_in(const Json& json, const char* name, int otherwise) { return json.contains(name) ? whole_of<int>(json[name]) : otherwise; }
+
 CpuIdentity identity_from(const Json& json) {
   CpuIdentity cpu;
   cpu.model_name = json.value("model_name", "");
   cpu.vendor = json.value("vendor", "");
-  cpu.family = json.value("family", 0);
-  cpu.model = json.value("model", 0);
-  cpu.stepping = json.value("stepping", 0);
-  cpu.sockets = json.value("sockets", 1);
-  cpu.cores = json.value("cores", 1);
-  cpu.threads = json.value("threads", 1);
+  cpu.family = count_in(json, "family", 0);
+  cpu.model = count_in(json, "model", 0);
+  cpu.stepping = count_in(json, "stepping", 0);
+  cpu.sockets = count_in(json, "sockets", 1);
+  cpu.cores = count_in(json, "cores", 1);
+  cpu.threads = count_in(json, "threads", 1);
   cpu.memory_gb = json.value("memory_gb", 0.0);
   cpu.virtual_machine = json.value("virtual_machine", false);
   cpu.hypervisor = json.value("hypervisor", "");
@@ -67,28 +80,28 @@ struct Entry {
 const Entry entries[] = {
     {"version", [](const Json& j, RunFacts& f) { f.version = j.get<std::string>(); }},
     {"command", [](const Json& j, RunFacts& f) { f.command = j.get<std::vector<std::string>>(); }},
-    {"exit_code", [](const Json& j, RunFacts& f) { f.exit_code = j.get<int>(); }},
-    {"interval_ns", [](const Json& j, RunFacts& f) { f.interval = nanoseconds(j.get<std::int64_t>()); }},
+    {"exit_code", [](const Json& j, RunFacts& f) { f.exit_code = whole_of<int>(j); }},
+    {"interval_ns", [](const Json& j, RunFacts& f) { f.interval = nanoseconds(whole_of<std::int64_t>(j)); }},
     {"run_begin_ns",
      [](const Json& j, RunFacts& f) {
        if (!f.run) f.run.emplace();
-       f.run->begin.ns = j.get<std::int64_t>();
+       f.run->begin.ns = whole_of<std::int64_t>(j);
      }},
     {"run_end_ns",
      [](const Json& j, RunFacts& f) {
        if (!f.run) f.run.emplace();
-       f.run->end.ns = j.get<std::int64_t>();
+       f.run->end.ns = whole_of<std::int64_t>(j);
        f.run_ended = true;
      }},
     {"baseline_begin_ns",
      [](const Json& j, RunFacts& f) {
        if (!f.baseline) f.baseline.emplace();
-       f.baseline->begin.ns = j.get<std::int64_t>();
+       f.baseline->begin.ns = whole_of<std::int64_t>(j);
      }},
     {"baseline_end_ns",
      [](const Json& j, RunFacts& f) {
        if (!f.baseline) f.baseline.emplace();
-       f.baseline->end.ns = j.get<std::int64_t>();
+       f.baseline->end.ns = whole_of<std::int64_t>(j);
      }},
     {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
     {"missing",
@@ -100,9 +113,9 @@ const Entry entries[] = {
      [](const Json& j, RunFacts& f) {
        for (const Json& work : j) f.work.push_back({work.at("unit").get<std::string>(), work.at("count").get<double>()});
      }},
-    {"marks_lost", [](const Json& j, RunFacts& f) { f.marks_lost = j.get<std::int64_t>(); }},
+    {"marks_lost", [](const Json& j, RunFacts& f) { f.marks_lost = whole_of<std::int64_t>(j); }},
     {"notes", [](const Json& j, RunFacts& f) { f.notes = j.get<std::vector<std::string>>(); }},
-    {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(j.get<std::int64_t>()); }},
+    {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(whole_of<std::int64_t>(j)); }},
     {"idle",
      [](const Json& j, RunFacts& f) {
        f.idle = IdlePower{watts(j.at("host_watts").get<double>()), watts(j.at("accelerator_watts").get<double>()),
@@ -154,7 +167,7 @@ Result<RunFacts> facts_from(const Metadata& metadata) {
     if (found == metadata.end()) continue;
     try {
       entry.read(Json::parse(found->second), facts);
-    } catch (const Json::exception&) {
+    } catch (const std::exception&) {  // of nlohmann-json, or from whole_of()
       return fail(ErrorCode::format, "the recording's metadata is damaged", entry.name,
                   "the rest can be read with: joulery sql FILE 'SELECT * FROM metadata'");
     }
