@@ -87,7 +87,11 @@ void Ledger::add_rest(const EnergySource& whole) {
   for (const Row& row : rows_)
     if (!row.overlap && row.track) rest.minus.push_back(row.track);
   const Span left = energy(rest, run_);
-  if (left.energy && left.energy->value < Energy{}) {
+  if (!left.energy) {  // else its parts would be taken from nothing
+    rows_.push_back({rest.component, whole.meter, Quality::missing, "no reading of the whole node during the run", false, nullptr, {}});
+    return;
+  }
+  if (left.energy->value < Energy{}) {
     flags_.push_back("parts-exceed-whole");
     rows_.push_back({node, whole.meter, whole.track.quality(), "reads less than its parts together", true, &whole.track, {}});
     return;

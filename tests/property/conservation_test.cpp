@@ -92,6 +92,7 @@ RC_GTEST_PROP(Conservation, RowsSumToTheTotal, ()) {
   }
   RC_ASSERT(any == total.energy.has_value());
   if (total.energy) RC_ASSERT(total.energy->value == sum);
+  RC_ASSERT(ledger.counted(machine.run) == sum);
 }
 
 RC_GTEST_PROP(Conservation, NeighbouringIntervalsSumToTheirUnion, ()) {
@@ -124,6 +125,23 @@ RC_GTEST_PROP(Conservation, EnergyNeverFallsAndLiesInItsInterval, ()) {
     if (span.energy) RC_ASSERT(span.energy->low <= span.energy->value && span.energy->value <= span.energy->high);
     RC_ASSERT(span.energy.has_value() == (span.quality != Quality::missing));
   }
+}
+
+// The walk from left to right finds what looking at every window by itself finds, but for the rounding to microjoules.
+RC_GTEST_PROP(Conservation, PeaksAreTheGreatestMeansOfAllWindows, ()) {
+  const RandomMachine machine = random_machine();
+  const Timeline timeline = timeline_of(machine);
+  const Ledger ledger(timeline, std::nullopt, Fill::none, {});
+  const Duration window = std::min(milliseconds(*rc::gen::inRange(2, 2000)), machine.run.length());
+  RC_PRE(window >= milliseconds(1));
+  const Peaks peaks = ledger.peaks(machine.run, window);
+  RC_ASSERT(peaks.rows.size() == ledger.rows().size());
+  RC_PRE(peaks.total.has_value());
+  const Duration step = nanoseconds(window.base_units() / 2);
+  double greatest = -1e300;
+  for (MonoTime at = machine.run.begin; at + step + step <= machine.run.end; at = at + step)
+    greatest = std::max(greatest, to_joules(ledger.counted({at, at + step + step})));
+  RC_ASSERT(std::abs(to_watts(*peaks.total) * to_seconds(step + step) - greatest) < 3e-5);
 }
 
 // No more than the component can burn is ever counted where that is known.
