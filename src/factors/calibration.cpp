@@ -16,7 +16,7 @@
 
 #include "core/near_names.h"
 #include "core/units.h"
-#include "factors/bare_key_guard.h"
+#include "factors/toml_ascii.h"
 
 namespace joulery {
 namespace {
@@ -27,7 +27,7 @@ const std::array<std::string, 4> keys = {"idle_watts", "max_watts", "half_watts"
 
 Result<void> known_keys(const toml::table& table, const std::string& path) {
   for (const auto& [key, value] : table) {
-    const std::string name(key.str());
+    const std::string name = from_ascii_spelling(key.str());
     if (std::ranges::find(keys, name) != keys.end()) continue;
     const std::string near = nearest_name(name, keys);
     return fail(ErrorCode::format, fmt::format("unknown key \"{}\" in the calibration", name), path,
@@ -101,7 +101,7 @@ Result<Calibration> parse_calibration(std::string_view text, const std::string& 
     return fail(ErrorCode::format, "the calibration is no TOML: a letter beyond ASCII outside quotes", fmt::format("{}:{}", path, line),
                 give_again);
   }
-  const toml::parse_result parsed = toml::parse(text, path);
+  const toml::parse_result parsed = toml::parse(ascii_spelling(text), path);
   if (!parsed) {
     return fail(ErrorCode::format, fmt::format("the calibration is no TOML: {}", parsed.error().description()),
                 fmt::format("{}:{}", path, parsed.error().source().begin.line), give_again);
@@ -118,7 +118,7 @@ Result<Calibration> parse_calibration(std::string_view text, const std::string& 
   }
   const toml::node* source = table.get("source");
   if (source && !source->is_string()) return fail(ErrorCode::format, "source is not a text", path, give_again);
-  auto good = checked({**idle, **max, *half, source ? source->value_or(std::string()) : std::string()});
+  auto good = checked({**idle, **max, *half, source ? from_ascii_spelling(source->value_or(std::string_view())) : std::string()});
   if (!good) return fail(ErrorCode::format, good.error().what, path, good.error().hint);
   return good;
 }

@@ -12,7 +12,7 @@
 #include <span>
 
 #include "core/near_names.h"
-#include "factors/bare_key_guard.h"
+#include "factors/toml_ascii.h"
 
 namespace joulery {
 namespace {
@@ -30,8 +30,8 @@ std::optional<Error> unknown_key(const toml::table& table, std::span<const std::
   for (const auto& [key, value] : table) {
     if (std::ranges::find(known, key.str()) != known.end()) continue;
     const std::vector<std::string> names(known.begin(), known.end());
-    const std::string near = nearest_name(key.str(), names);
-    return Error{ErrorCode::usage, fmt::format("unknown key '{}' in the configuration", key.str()), position(file, key.source()),
+    const std::string name = from_ascii_spelling(key.str()), near = nearest_name(name, names);
+    return Error{ErrorCode::usage, fmt::format("unknown key '{}' in the configuration", name), position(file, key.source()),
                  near.empty() ? fmt::format("known are {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
   }
   return std::nullopt;
@@ -39,6 +39,12 @@ std::optional<Error> unknown_key(const toml::table& table, std::span<const std::
 
 std::unexpected<Error> wrong_type(const toml::node& node, std::string_view key, std::string_view wanted, std::string_view file) {
   return fail(ErrorCode::usage, fmt::format("'{}' must be {}", key, wanted), position(file, node.source()));
+}
+
+// A text value as the user wrote it; nothing where the value is no text.
+std::optional<std::string> text_in(const toml::node& node) {
+  const auto spelling = node.value_exact<std::string_view>();
+  return spelling ? std::optional(from_ascii_spelling(*spelling)) : std::nullopt;
 }
 
 std::optional<double> number_in(const toml::node& node) {
@@ -65,7 +71,7 @@ std::unexpected<Error> at(Error error, const toml::node& node, std::string_view 
 
 Result<CarbonIntensity> intensity_in(const toml::node& node, std::string_view file) {
   if (const auto number = number_in(node)) return parse_carbon_intensity(fmt::format("{}", *number));
-  if (const auto text = node.value_exact<std::string_view>()) return parse_carbon_intensity(*text);
+  if (const auto text = text_in(node)) return parse_carbon_intensity(*text);
   return wrong_type(node, "g_per_kwh", "a number of g/kWh, or a text with a unit", file);
 }
 
@@ -73,7 +79,7 @@ Result<CarbonChoice> carbon_in(const toml::table* table, std::string_view file) 
   CarbonChoice choice;
   if (table == nullptr) return choice;
   if (const toml::node* node = table->get("place")) {
-    choice.place = node->value_exact<std::string>();
+    choice.place = text_in(*node);
     if (!choice.place) return wrong_type(*node, "place", "a text", file);
   }
   if (const toml::node* node = table->get("g_per_kwh")) {
@@ -97,7 +103,7 @@ Result<std::optional<Tariff>> tariff_in(const toml::table* table, std::string_vi
     return fail(ErrorCode::usage, "[cost] needs both 'per_kwh' and 'currency'", position(file, table->source()));
   const auto number = number_in(*price);
   if (!number) return wrong_type(*price, "per_kwh", "a number", file);
-  const auto code = currency->value_exact<std::string_view>();
+  const auto code = text_in(*currency);
   if (!code) return wrong_type(*currency, "currency", "a text", file);
   auto tariff = parse_tariff(fmt::format("{} {}", *number, *code), std::string(file));
   if (!tariff) return at(tariff.error(), *price, file);
@@ -110,7 +116,7 @@ Result<FactorConfig> parse_factor_config(std::string_view text, std::string_view
   if (const std::size_t line = line_beyond_ascii(text))
     return fail(ErrorCode::format, "cannot read the configuration: a letter beyond ASCII outside quotes",
                 fmt::format("{}, line {}", name, line));
-  const toml::parse_result parsed = toml::parse(text, name);
+  const toml::parse_result parsed = toml::parse(ascii_spelling(text), name);
   if (!parsed)
     return fail(ErrorCode::format, fmt::format("cannot read the configuration: {}", parsed.error().description()),
                 position(name, parsed.error().source()));
