@@ -96,7 +96,7 @@ int doctor_command(std::vector<std::string> arguments) {
   if (!style) return complain("doctor", style.error(), exit_usage);
   if (const auto there = check_sysroot(sysroot); !there) return complain("doctor", there.error(), exit_usage);
   const Machine machine(sysroot);
-  Discovery discovery = discover(machine);
+  Discovery discovery = discover(machine, Settings());
   const bool any = std::ranges::count_if(discovery.devices, measures) > 0;
   if (json)
     fmt::print("{}", as_json(discovery.findings, any));

@@ -154,7 +154,7 @@ class Runner {
     const auto choices = choices_from(o_.factors);
     if (!choices) return refuse(choices.error());
     style_ = *style;
-    discovery_ = discover(machine_);
+    discovery_ = discover(machine_, Settings());
     plan_.command = o_.command;
     plan_.interval = *interval;
     plan_.baseline = *baseline;

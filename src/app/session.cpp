@@ -40,7 +40,7 @@ Session::~Session() = default;
 Result<std::unique_ptr<Session>> Session::start(const Machine& machine, Duration interval, std::string name) {
   if (interval < milliseconds(1) || interval > seconds(3600))
     return fail(ErrorCode::usage, "the interval must lie between 1 ms and 1 h", "interval", "0.1 s suits most programs");
-  std::unique_ptr<Session> session(new Session(machine, discover(machine), interval, std::move(name)));
+  std::unique_ptr<Session> session(new Session(machine, discover(machine, Settings()), interval, std::move(name)));
   session->recording_.add(ClockMap::now());
   session->sampler_.start();
   session->begin_ = mono_now();

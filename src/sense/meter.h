@@ -1,7 +1,7 @@
 // What a kind of meter must do, and what looking for it says.
 //
-// To add a kind: write sense/<kind>.{h,cpp} with one `Discovery probe_<kind>(const Machine&)`, and add a line to the
-// list in sense/meters.cpp.
+// To add a kind: write sense/<kind>.{h,cpp} with one `Discovery probe_<kind>(const Machine&)` (and `const Settings&` for what the
+// user must name, such as a BMC's address), and add a line to the list in sense/meters.cpp.
 #pragma once
 
 #include <memory>

@@ -14,9 +14,19 @@
 namespace joulery {
 namespace {
 
+// A kind that finds all by itself.
+template <Discovery (*probe)(const Machine&)>
+Discovery local(const Machine& machine, const Settings&) {
+  return probe(machine);
+}
+
 constexpr MeterKind kinds[] = {
-    {"rapl.powercap", probe_powercap}, {"rapl.perf", probe_perf}, {"hwmon", probe_hwmon}, {"nvml", probe_nvml}, {"cpu", probe_cpu},
-    {"memory", probe_memory},
+    {"rapl.powercap", local<probe_powercap>},
+    {"rapl.perf", local<probe_perf>},
+    {"hwmon", local<probe_hwmon>},
+    {"nvml", local<probe_nvml>},
+    {"cpu", local<probe_cpu>},
+    {"memory", local<probe_memory>},
 };
 
 bool burns(const Channel& channel) { return channel.measurand == Measurand::energy || channel.measurand == Measurand::power; }
@@ -70,11 +80,11 @@ void append(std::vector<T>& to, std::vector<T>& from) {
 
 std::span<const MeterKind> meter_kinds() { return kinds; }
 
-Discovery discover(const Machine& machine) {
+Discovery discover(const Machine& machine, const Settings& settings) {
   Discovery all;
   Measured measured;
   for (const MeterKind& kind : kinds) {
-    Discovery found = kind.probe(machine);
+    Discovery found = kind.probe(machine, settings);
     leave_out_covered(found, measured);
     for (Device& device : found.devices) measured.take(device);
     append(all.devices, found.devices);

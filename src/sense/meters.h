@@ -4,19 +4,20 @@
 #include <span>
 #include <string_view>
 
+#include "config/settings.h"
 #include "sense/meter.h"
 
 namespace joulery {
 
 struct MeterKind {
   std::string_view name;
-  Discovery (*probe)(const Machine&);
+  Discovery (*probe)(const Machine&, const Settings&);
 };
 
 // In order of preference: where two kinds measure the same component, the earlier one counts.
 std::span<const MeterKind> meter_kinds();
 
 // Everything that this machine has, less devices whose every component a fast device of an earlier kind already gives.
-Discovery discover(const Machine& machine);
+Discovery discover(const Machine& machine, const Settings& settings);
 
 }  // namespace joulery
