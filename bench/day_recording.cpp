@@ -15,7 +15,7 @@
 
 #include "ledger/run_facts.h"
 #include "record/recording.h"
-#include "sense/rapl_domain.h"
+#include "sense/rapl/rapl_domain.h"
 
 namespace joulery {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "app/command.h"
 #include "app/command_line.h"
-#include "sense/cpu_identity_reader.h"
+#include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 
 namespace joulery {

@@ -12,7 +12,7 @@
 #include "ledger/utilisation.h"
 #include "meter/sampler.h"
 #include "publish/log_writer.h"
-#include "sense/cpu_identity_reader.h"
+#include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 #include "watch/signal_gate.h"
 

@@ -16,7 +16,7 @@
 #include "core/units.h"
 #include "publish/progress.h"
 #include "publish/repeats.h"
-#include "sense/cpu_identity_reader.h"
+#include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 #include "watch/program.h"
 

@@ -7,7 +7,7 @@
 #include "app/version.h"
 #include "ledger/run_facts.h"
 #include "meter/counter.h"
-#include "sense/cpu_identity_reader.h"
+#include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 
 namespace joulery {

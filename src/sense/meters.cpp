@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "sense/cpu.h"
-#include "sense/hwmon.h"
-#include "sense/nvml.h"
-#include "sense/perf.h"
-#include "sense/powercap.h"
+#include "sense/host/cpu.h"
+#include "sense/hwmon/hwmon.h"
+#include "sense/nvidia/nvml.h"
+#include "sense/rapl/perf.h"
+#include "sense/rapl/powercap.h"
 
 namespace joulery {
 namespace {

@@ -85,10 +85,15 @@ constexpr Row rows[] = {
     {Obstacle::proc_unreadable, {"the kernel's file cannot be read", "ls -l /proc/stat /proc/meminfo  # /proc must be mounted"}},
 };
 
-std::string reason_with(Obstacle obstacle, std::string_view detail) {
-  std::string text(advice(obstacle).reason);
-  if (!detail.empty()) text += " (" + std::string(detail) + ")";
-  return text;
+Finding finding_of(std::string_view kind, std::string device, bool found, const Advice& why, std::string_view detail) {
+  std::string reason(why.reason);
+  if (!detail.empty()) reason += " (" + std::string(detail) + ")";
+  return {.kind = std::string(kind),
+          .device = std::move(device),
+          .found = found,
+          .readable = false,
+          .reason = std::move(reason),
+          .remedy = std::string(why.remedy)};
 }
 
 }  // namespace
@@ -103,22 +108,20 @@ Finding readable_finding(std::string_view kind, std::string device) {
   return {.kind = std::string(kind), .device = std::move(device), .found = true, .readable = true, .reason = {}, .remedy = {}};
 }
 
+Finding blocked_finding(std::string_view kind, std::string device, const Advice& why, std::string_view detail) {
+  return finding_of(kind, std::move(device), true, why, detail);
+}
+
+Finding absent_finding(std::string_view kind, std::string device, const Advice& why, std::string_view detail) {
+  return finding_of(kind, std::move(device), false, why, detail);
+}
+
 Finding blocked_finding(std::string_view kind, std::string device, Obstacle obstacle, std::string_view detail) {
-  return {.kind = std::string(kind),
-          .device = std::move(device),
-          .found = true,
-          .readable = false,
-          .reason = reason_with(obstacle, detail),
-          .remedy = std::string(advice(obstacle).remedy)};
+  return blocked_finding(kind, std::move(device), advice(obstacle), detail);
 }
 
 Finding absent_finding(std::string_view kind, std::string device, Obstacle obstacle, std::string_view detail) {
-  return {.kind = std::string(kind),
-          .device = std::move(device),
-          .found = false,
-          .readable = false,
-          .reason = reason_with(obstacle, detail),
-          .remedy = std::string(advice(obstacle).remedy)};
+  return absent_finding(kind, std::move(device), advice(obstacle), detail);
 }
 
 }  // namespace joulery

@@ -48,11 +48,13 @@ struct Advice {
 };
 Advice advice(Obstacle obstacle);
 
-// The findings of a probe, each in one line.
+// The findings of a probe, each in one line. A kind of meter with obstacles of its own keeps its Advice beside its probe.
 Finding readable_finding(std::string_view kind, std::string device);
-// Found, but `obstacle` is in the way; `detail` is added to the reason: "(energy_uj: Input/output error)".
+// Found, but something is in the way; `detail` is added to the reason: "(energy_uj: Input/output error)".
+Finding blocked_finding(std::string_view kind, std::string device, const Advice& why, std::string_view detail = {});
 Finding blocked_finding(std::string_view kind, std::string device, Obstacle obstacle, std::string_view detail = {});
 // Not there.
+Finding absent_finding(std::string_view kind, std::string device, const Advice& why, std::string_view detail = {});
 Finding absent_finding(std::string_view kind, std::string device, Obstacle obstacle, std::string_view detail = {});
 
 }  // namespace joulery

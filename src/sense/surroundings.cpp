@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "sense/host/proc_files.h"
 #include "sense/parse_number.h"
-#include "sense/proc_files.h"
 
 namespace joulery {
 namespace {

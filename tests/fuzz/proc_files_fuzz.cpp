@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sense/perf_events.h"
-#include "sense/proc_files.h"
+#include "sense/host/proc_files.h"
+#include "sense/rapl/perf_events.h"
 
 namespace {
 

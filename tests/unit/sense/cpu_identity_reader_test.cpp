@@ -1,4 +1,4 @@
-#include "sense/cpu_identity_reader.h"
+#include "sense/host/cpu_identity_reader.h"
 
 #include <gtest/gtest.h>
 

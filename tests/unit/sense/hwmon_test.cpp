@@ -1,10 +1,10 @@
-#include "sense/hwmon.h"
+#include "sense/hwmon/hwmon.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "sense/hwmon_places.h"
+#include "sense/hwmon/hwmon_places.h"
 #include "tests/unit/sense/tree.h"
 
 namespace joulery {

@@ -1,9 +1,9 @@
-#include "sense/nvml.h"
+#include "sense/nvidia/nvml.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include "sense/powercap.h"
+#include "sense/rapl/powercap.h"
 #include "tests/unit/sense/tree.h"
 
 namespace joulery {

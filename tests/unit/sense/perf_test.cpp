@@ -1,8 +1,8 @@
-#include "sense/perf.h"
+#include "sense/rapl/perf.h"
 
 #include <gmock/gmock.h>
 
-#include "sense/perf_events.h"
+#include "sense/rapl/perf_events.h"
 #include "tests/unit/sense/tree.h"
 
 namespace joulery {

@@ -1,4 +1,4 @@
-#include "sense/powercap.h"
+#include "sense/rapl/powercap.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
-#include "sense/proc_files.h"
+#include "sense/host/proc_files.h"
 
 #include <gtest/gtest.h>
 
-#include "sense/cpu.h"
+#include "sense/host/cpu.h"
 #include "tests/unit/sense/tree.h"
 
 namespace joulery {

@@ -1,4 +1,4 @@
-#include "sense/rapl_units.h"
+#include "sense/rapl/rapl_units.h"
 
 #include <gtest/gtest.h>
 

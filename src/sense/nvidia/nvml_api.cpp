@@ -1,4 +1,4 @@
-#include "sense/nvml_api.h"
+#include "sense/nvidia/nvml_api.h"
 
 #include <dlfcn.h>
 

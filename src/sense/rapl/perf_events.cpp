@@ -1,4 +1,4 @@
-#include "sense/perf_events.h"
+#include "sense/rapl/perf_events.h"
 
 #include <charconv>
 #include <map>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sense/parse_number.h"
-#include "sense/rapl_domain.h"
+#include "sense/rapl/rapl_domain.h"
 
 namespace joulery {
 namespace {

@@ -1,4 +1,4 @@
-#include "sense/hwmon_rails.h"
+#include "sense/hwmon/hwmon_rails.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sense/hwmon_places.h"
+#include "sense/hwmon/hwmon_places.h"
 #include "sense/parse_number.h"
 
 namespace joulery {

@@ -1,4 +1,4 @@
-#include "sense/hwmon_places.h"
+#include "sense/hwmon/hwmon_places.h"
 
 #include "sense/component_name.h"
 #include "sense/parse_number.h"

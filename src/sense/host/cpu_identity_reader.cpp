@@ -1,12 +1,12 @@
-#include "sense/cpu_identity_reader.h"
+#include "sense/host/cpu_identity_reader.h"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "sense/host/proc_files.h"
 #include "sense/parse_number.h"
-#include "sense/proc_files.h"
 #include "sense/surroundings.h"
 
 namespace joulery {

@@ -1,13 +1,13 @@
-#include "sense/cpu.h"
+#include "sense/host/cpu.h"
 
 #include <unistd.h>
 
 #include <array>
 #include <utility>
 
+#include "sense/host/proc_files.h"
 #include "sense/live_file.h"
 #include "sense/obstacles.h"
-#include "sense/proc_files.h"
 
 namespace joulery {
 namespace {

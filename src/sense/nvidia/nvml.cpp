@@ -1,4 +1,4 @@
-#include "sense/nvml.h"
+#include "sense/nvidia/nvml.h"
 
 #include <array>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sense/nvml_api.h"
+#include "sense/nvidia/nvml_api.h"
 #include "sense/obstacles.h"
 
 namespace joulery {

@@ -1,4 +1,4 @@
-#include "sense/proc_files.h"
+#include "sense/host/proc_files.h"
 
 #include <array>
 #include <limits>

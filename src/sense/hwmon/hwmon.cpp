@@ -1,10 +1,10 @@
-#include "sense/hwmon.h"
+#include "sense/hwmon/hwmon.h"
 
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "sense/hwmon_rails.h"
+#include "sense/hwmon/hwmon_rails.h"
 #include "sense/live_file.h"
 #include "sense/obstacles.h"
 

@@ -1,4 +1,4 @@
-#include "sense/powercap.h"
+#include "sense/rapl/powercap.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include "sense/host/proc_files.h"
 #include "sense/live_file.h"
 #include "sense/obstacles.h"
-#include "sense/powercap_zones.h"
-#include "sense/proc_files.h"
-#include "sense/rapl_domain.h"
-#include "sense/rapl_units.h"
+#include "sense/rapl/powercap_zones.h"
+#include "sense/rapl/rapl_domain.h"
+#include "sense/rapl/rapl_units.h"
 #include "sense/surroundings.h"
 
 namespace joulery {

@@ -1,4 +1,4 @@
-#include "sense/powercap_zones.h"
+#include "sense/rapl/powercap_zones.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "sense/rapl_domain.h"
+#include "sense/rapl/rapl_domain.h"
 
 #include "sense/component_name.h"
 

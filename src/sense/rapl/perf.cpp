@@ -1,4 +1,4 @@
-#include "sense/perf.h"
+#include "sense/rapl/perf.h"
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -13,7 +13,7 @@
 
 #include "sense/live_file.h"
 #include "sense/obstacles.h"
-#include "sense/perf_events.h"
+#include "sense/rapl/perf_events.h"
 #include "sense/surroundings.h"
 
 namespace joulery {
