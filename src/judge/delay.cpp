@@ -30,21 +30,28 @@ struct Moments {
   double n() const { return static_cast<double>(count); }
 };
 
-// The pairs (reference at i, meter at i + lag), both known.
-template <class Take>
-void for_pairs(std::span<const double> reference, std::span<const double> meter, std::ptrdiff_t lag, Take take) {
-  const auto size = static_cast<std::ptrdiff_t>(std::min(reference.size(), meter.size()));
-  for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(0, -lag); i < size && i + lag < size; ++i) {
-    const double x = reference[static_cast<std::size_t>(i)], y = meter[static_cast<std::size_t>(i + lag)];
-    if (std::isfinite(x) && std::isfinite(y)) take(x, y);
-  }
-}
+// Two series and the slots of the meter that have a partner in the reference at every lag: likelihoods are compared on the
+// same values of the meter.
+struct Compared {
+  std::span<const double> reference, meter;
+  std::ptrdiff_t most;                       // lag
 
-Moments moments_at(std::span<const double> reference, std::span<const double> meter, std::ptrdiff_t lag) {
+  // The pairs (reference at i - lag, meter at i), both known.
+  template <class Take>
+  void for_pairs(std::ptrdiff_t lag, Take take) const {
+    const auto size = static_cast<std::ptrdiff_t>(std::min(reference.size(), meter.size()));
+    for (std::ptrdiff_t i = most; i < size - most; ++i) {
+      const double x = reference[static_cast<std::size_t>(i - lag)], y = meter[static_cast<std::size_t>(i)];
+      if (std::isfinite(x) && std::isfinite(y)) take(x, y);
+    }
+  }
+};
+
+Moments moments_at(const Compared& compared, std::ptrdiff_t lag) {
   double origin_x = 0, origin_y = 0;  // near the values, so that squares keep their digits
   bool first = true;
   Moments sums;
-  for_pairs(reference, meter, lag, [&](double x, double y) {
+  compared.for_pairs(lag, [&](double x, double y) {
     if (first) origin_x = x, origin_y = y, first = false;
     x -= origin_x, y -= origin_y;
     ++sums.count;
@@ -55,11 +62,11 @@ Moments moments_at(std::span<const double> reference, std::span<const double> me
 
 // How many independent values the residuals of the best fit hold: n (1 - r) / (1 + r), with r their correlation from one
 // slot to the next.
-double independent_values(std::span<const double> reference, std::span<const double> meter, std::ptrdiff_t lag, const Moments& m) {
+double independent_values(const Compared& compared, std::ptrdiff_t lag, const Moments& m) {
   const double slope = m.variance_x() > 0 ? m.correlation() * std::sqrt(m.variance_y() / m.variance_x()) : 0;
   double origin_x = 0, origin_y = 0, before = 0, products = 0, squares = 0;
   bool first = true;
-  for_pairs(reference, meter, lag, [&](double x, double y) {
+  compared.for_pairs(lag, [&](double x, double y) {
     if (first) origin_x = x, origin_y = y;
     const double left = (y - origin_y - m.y / m.n()) - slope * (x - origin_x - m.x / m.n());
     if (!first) products += left * before;
@@ -95,10 +102,10 @@ DelayEstimate none(std::string reason, std::optional<double> correlation = std::
 }
 
 // The correlation at every lag from -most to most; NaN where too few pairs are known.
-std::vector<double> correlations(std::span<const double> reference, std::span<const double> meter, std::ptrdiff_t most) {
+std::vector<double> correlations(const Compared& compared) {
   std::vector<double> all;
-  for (std::ptrdiff_t lag = -most; lag <= most; ++lag) {
-    const Moments m = moments_at(reference, meter, lag);
+  for (std::ptrdiff_t lag = -compared.most; lag <= compared.most; ++lag) {
+    const Moments m = moments_at(compared, lag);
     all.push_back(m.count >= least_pairs ? m.correlation() : std::nan(""));
   }
   return all;
@@ -130,7 +137,8 @@ DelayEstimate find_delay(std::span<const double> reference, std::span<const doub
   if (swing(reference) < least_swing) return none("the load hardly changed: a flat power tells no delay");
   if (swing(meter) < least_swing / 4) return none("this meter's power hardly changed: a flat power tells no delay");
   const auto lags = static_cast<std::ptrdiff_t>(std::max<std::int64_t>(1, most.base_units() / step.base_units()));
-  const std::vector<double> r = correlations(reference, meter, lags);
+  const Compared compared{reference, meter, lags};
+  const std::vector<double> r = correlations(compared);
   const auto top = std::ranges::max_element(r, [](double a, double b) { return (std::isfinite(a) ? a : -2) < (std::isfinite(b) ? b : -2); });
   if (!std::isfinite(*top)) return none("too few readings to compare");
   const auto best = static_cast<std::size_t>(top - r.begin());
@@ -138,7 +146,7 @@ DelayEstimate find_delay(std::span<const double> reference, std::span<const doub
   if (*top < least_correlation) return none("this meter does not follow the load: its power changes for reasons of its own", *top);
   if (best == 0 || best + 1 == r.size())
     return none(fmt::format("no best lag within {}", to_text(most)), *top);
-  const double values = independent_values(reference, meter, lag, moments_at(reference, meter, lag));
+  const double values = independent_values(compared, lag, moments_at(compared, lag));
   const Plausible range = plausible_lags(r, best, values);
   if (!range.connected) return none("the load repeats itself: several lags fit alike", *top);
   if (range.first == 0 || range.last + 1 == r.size()) return none("the load changes too slowly to tell a delay", *top);

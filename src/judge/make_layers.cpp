@@ -254,8 +254,7 @@ class LayerMaker {
   }
 
   void add_workloads() {
-    ReportLayer made = layer("workloads", report_.energy.boundary == "wall" ? "what the wall delivered" : "what is counted of the node",
-                             run_.timeline.run);
+    ReportLayer made = layer("workloads", "workloads", run_.timeline.run);
     made.joules = report_.energy.joules;
     made.quality = report_.energy.quality;
     if (!made.joules)

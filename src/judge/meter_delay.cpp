@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_compared = 4096;       // steps: enough for any delay, cheap on a run of days
 constexpr std::size_t most_steps = 2'000'000;
-constexpr Duration longest_delay = milliseconds(30'000);
+constexpr Duration longest_delay = milliseconds(20'000);
 
 double variance(std::span<const double> series) {
   double count = 0, sum = 0, squares = 0;
@@ -42,7 +42,7 @@ DelayEstimate meter_delay(std::span<const Row* const> reference, const Row& mete
   const std::size_t from = x.size() > most_compared ? liveliest(x) : 0;
   const std::size_t count = std::min(most_compared, x.size() - from);
   const Duration compared = nanoseconds(grid.step.base_units() * static_cast<std::int64_t>(count));
-  const Duration most = std::min(longest_delay, nanoseconds(compared.base_units() / 4));
+  const Duration most = std::min(longest_delay, nanoseconds(compared.base_units() / 5));
   return find_delay(std::span(x).subspan(from, count), std::span(y).subspan(from, count), grid.step, most, std::max(own, theirs));
 }
 

@@ -8,7 +8,7 @@
 
 namespace joulery {
 
-// Compares the liveliest few thousand steps of `run`. Delays of up to 30 s, or a quarter of the run, are looked for.
+// Compares the liveliest few thousand steps of `run`. Delays of up to 20 s, or a fifth of the run, are looked for.
 DelayEstimate meter_delay(std::span<const Row* const> reference, const Row& meter, Interval run);
 
 }  // namespace joulery

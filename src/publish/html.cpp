@@ -189,9 +189,9 @@ std::string layers(const Report& r) {
   if (!tells_layers(r)) return {};
   std::string rows, delays;
   for (const ReportLayer& layer : r.layers) {
-    rows += layer_row(" class=\"sum\"", layer.label, layer.joules, std::nullopt, layer_words(layer));
+    rows += layer_row(" class=\"sum\"", layer.label, layer.joules, std::nullopt, layer_words(layer, r.duration_s));
     for (const ReportLayerPart& part : layer.parts) rows += layer_row("", part.label, part.joules, part.share, part_words(part));
-    rows += layer_row(" class=\"overlap\"", "not told apart", layer.residual.joules, layer.residual.share, residual_words(layer.residual));
+    rows += layer_row(" class=\"overlap\"", "not told apart", layer.residual.joules, layer.residual.share, residual_words(layer));
   }
   for (const ReportDelay& delay : r.delays) delays += fmt::format("<li>{}</li>\n", html_text(delay_words(delay)));
   return "<h2>From the wall to the work</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><caption>In each layer the parts and what "

@@ -84,11 +84,11 @@ bool tells_layers(const Report& report) {
 
 bool is_wall(const ReportComponent& component) { return component.path == "wall" || component.path.starts_with("wall/"); }
 
-std::string layer_words(const ReportLayer& layer) {
+std::string layer_words(const ReportLayer& layer, double duration_s) {
   std::string how;
   if (layer.joules) how = std::string(name_of(layer.quality)) + (layer.meter.empty() ? "" : ", " + printable(layer.meter));
   std::string when;
-  if (layer.joules && layer.name != "workloads")
+  if (layer.joules && (layer.begin_s > 0 || layer.end_s < duration_s))
     when = fmt::format("from {} to {} of the run", to_text(seconds(layer.begin_s)), to_text(seconds(layer.end_s)));
   return joined({how, printable(layer.reason), when});
 }
@@ -99,10 +99,11 @@ std::string part_words(const ReportLayerPart& part) {
   return joined({how, printable(part.reason)});
 }
 
-std::string residual_words(const ReportResidual& residual) {
-  // What a negative residual probably is no fan can be.
+std::string residual_words(const ReportLayer& layer) {
+  const ReportResidual& residual = layer.residual;
+  // A negative residual is no fan's.
   const bool named = residual.reason.empty() && residual.joules && !residual.likely.empty();
-  return named ? "probably " + printable(residual.likely) : printable(residual.reason);
+  return named ? (layer.name == "workloads" ? "" : "probably ") + printable(residual.likely) : printable(residual.reason);
 }
 
 std::string delay_words(const ReportDelay& delay) {

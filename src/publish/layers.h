@@ -15,11 +15,12 @@ bool tells_layers(const Report& report);
 // True of the rows of the wall and its feeds, which contain what is counted.
 bool is_wall(const ReportComponent& component);
 
-// "measured, hwmon; from 0 s to 58.3 s of the run" and why it is missing; for a part, how it is known.
-std::string layer_words(const ReportLayer& layer);
+// How the layer is known or why it is missing, and its time where that is not the whole run of `duration_s`:
+// "measured, hwmon; from 0 s to 58.3 s of the run". For a part, how it is known.
+std::string layer_words(const ReportLayer& layer, double duration_s);
 std::string part_words(const ReportLayerPart& part);
-// "probably fans, board, storage, network".
-std::string residual_words(const ReportResidual& residual);
+// "probably fans, board, storage, network"; what no process used has its names for certain.
+std::string residual_words(const ReportLayer& layer);
 // "wall, http-json: 1,700 ms (1,650 to 1,750 ms) after rapl.powercap, correlation 0.98".
 std::string delay_words(const ReportDelay& delay);
 

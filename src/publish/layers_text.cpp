@@ -30,9 +30,9 @@ TableRow row_of(std::string name, const std::optional<Estimate>& joules, const s
   return row;
 }
 
-void add_layer(const ReportLayer& layer, std::vector<TableRow>& rows) {
+void add_layer(const ReportLayer& layer, double duration_s, std::vector<TableRow>& rows) {
   if (rows.size() > 1) rows.push_back({.heading = true});
-  rows.push_back(row_of(printable(layer.label), layer.joules, std::nullopt, layer_words(layer)));
+  rows.push_back(row_of(printable(layer.label), layer.joules, std::nullopt, layer_words(layer, duration_s)));
   rows.back().ink = layer.joules ? Ink::plain : Ink::bad;
   const std::size_t shown = std::min(most_parts, layer.parts.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -41,7 +41,7 @@ void add_layer(const ReportLayer& layer, std::vector<TableRow>& rows) {
   }
   if (shown < layer.parts.size()) rows.push_back({.name = fmt::format("  and {} more", layer.parts.size() - shown), .dim = true});
   if (!layer.joules) return;
-  rows.push_back(row_of("  not told apart", layer.residual.joules, layer.residual.share, residual_words(layer.residual)));
+  rows.push_back(row_of("  not told apart", layer.residual.joules, layer.residual.share, residual_words(layer)));
   if (layer.residual.joules && layer.residual.joules->value < Energy{}) rows.back().ink = Ink::poor;
 }
 
@@ -54,7 +54,7 @@ std::string delay_lines(const Report& report, const TextStyle& style) {
 std::string table_of(const Report& report, bool missing_too, const TextStyle& style) {
   std::vector<TableRow> rows{{.heading = true, .name = "Layer", .energy = "energy", .share = "share", .words = "90 % between; known by"}};
   for (const ReportLayer& layer : report.layers)
-    if (missing_too || layer.joules) add_layer(layer, rows);
+    if (missing_too || layer.joules) add_layer(layer, report.duration_s, rows);
   return table_text(rows, style) + delay_lines(report, style);
 }
 

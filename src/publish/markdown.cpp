@@ -61,10 +61,10 @@ std::string layers_table(const Report& report) {
   if (!tells_layers(report)) return {};
   std::string out = "\n| Layer | Energy | 90 % interval | Share | Known by |\n|:--|--:|:-:|--:|:--|\n";
   for (const ReportLayer& layer : report.layers) {
-    out += layer_line(fmt::format("**{}**", markdown_text(layer.label)), layer.joules, std::nullopt, layer_words(layer));
+    out += layer_line(fmt::format("**{}**", markdown_text(layer.label)), layer.joules, std::nullopt, layer_words(layer, report.duration_s));
     for (const ReportLayerPart& part : layer.parts)
       out += layer_line("… " + markdown_text(part.label), part.joules, part.share, part_words(part));
-    out += layer_line("… not told apart", layer.residual.joules, layer.residual.share, residual_words(layer.residual));
+    out += layer_line("… not told apart", layer.residual.joules, layer.residual.share, residual_words(layer));
   }
   for (const ReportDelay& delay : report.delays) out += fmt::format("\n- **Delay** {}", markdown_text(delay_words(delay)));
   return out + (report.delays.empty() ? "" : "\n");

@@ -60,7 +60,7 @@ TEST(Delay, AMeterThatDoesNotFollowTheLoadTellsNone) {
 }
 
 TEST(Delay, ALoadThatRepeatsItselfTellsNoneRatherThanOneOfMany) {
-  const auto square = [](double t) { return std::fmod(t + 10, 2.0) < 1 ? 300.0 : 100.0; };
+  const auto square = [](double t) { return (std::llround(t * 10) + 100) % 20 < 10 ? 300.0 : 100.0; };
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 10);
   const DelayEstimate found = compare(sampled(60, [&](double t) { return square(t); }),
