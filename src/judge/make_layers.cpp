@@ -44,11 +44,14 @@ Span aligned_energy(const Ledger& ledger, const Whole& whole, Interval when) {
   return span;
 }
 
-// The counted parts that lie inside the node and are known by themselves.
+// The parts inside the node that are counted by themselves, and those that nothing measures.
 std::vector<const Row*> parts_of_node(const Ledger& ledger) {
+  const Component node("node"), rest("node/rest");
   std::vector<const Row*> parts;
-  for (const Row& row : ledger.rows())
-    if (!row.overlap && row.minus.empty() && !row.component.at_wall() && row.component.path() != "node/rest") parts.push_back(&row);
+  for (const Row& row : ledger.rows()) {
+    const bool nobody_measures = !row.track && row.meter.empty();
+    if ((!row.overlap || nobody_measures) && row.minus.empty() && row.component.inside(node) && row.component != rest) parts.push_back(&row);
+  }
   return parts;
 }
 
@@ -261,27 +264,31 @@ class LayerMaker {
       made.reason = "no energy of this run is known";
     else if (report_.energy.partial)
       made.reason = "something that burns is not in it";
-    Energy rest;
-    bool whole_known = made.joules.has_value() && !report_.processes.empty();
+    Energy shared_out;
     std::vector<std::string> remainders;
+    bool all_known = true;
     for (const ReportProcess& process : report_.processes) {
-      whole_known = whole_known && process.joules;
       if (process.pid == 0) {
-        rest += process.joules.value_or(Energy{});
         remainders.push_back(process.name);
         continue;
       }
+      all_known = all_known && process.joules;
+      shared_out += process.joules.value_or(Energy{});
       const auto share = in_proportion(process.joules, made.joules);
       made.parts.push_back({fmt::format("process/{}", process.pid), process.name, share, share_of(share, made.joules),
                             share ? worst(Quality::derived, made.quality) : Quality::missing, "",
-                            process.joules ? "shared out by CPU time" : process.reason});
+                            process.joules            ? "shared out by CPU time"
+                            : process.reason.empty() ? "no energy could be shared out to processes"
+                                                     : process.reason});
     }
+    if (!all_known) remainders.emplace_back("processes whose share is not known");
+    if (report_.processes.empty()) remainders.emplace_back("all of it: no process was followed");
     made.residual.likely = fmt::format("{}", fmt::join(remainders, ", "));
-    if (whole_known) {
-      made.residual.joules = in_proportion(rest, made.joules);
+    if (made.joules) {
+      made.residual.joules = in_proportion(made.joules->value - shared_out, made.joules);
       made.residual.share = share_of(made.residual.joules, made.joules);
     } else {
-      made.residual.reason = report_.processes.empty() ? "no process was followed" : "not every process's share is known";
+      made.residual.reason = "the whole of this layer is not known";
     }
     report_.layers.push_back(std::move(made));
   }

@@ -118,7 +118,8 @@ def test_every_form_of_the_report_has_the_layers(machine):
     runner, home, _ = machine
     for form in ((), ("--markdown",), ("--html",)):
         text = runner("report", home / "wall.joulery", *form, check=0).stdout
-        assert "not told apart" in text and "ms after rapl.powercap" in text.replace("\n            ", " "), form
+        text = " ".join(text.split())
+        assert "not told apart" in text and "ms) after rapl.powercap" in text, form
 
 
 def test_the_wall_is_learnt_and_derived_on_a_machine_of_its_kind(machine, joulery, tmp_path):
