@@ -237,6 +237,8 @@ class LayerMaker {
       add_residual(made, add_parts(made));
       made.residual.likely = unmeasured_parts(run_.ledger) + ", and the loss of the power supply";
     }
+    if (made.residual.joules && made.residual.joules->high < Energy{})
+      report_.flags.push_back(fmt::format("parts-exceed-whole: wall: {}", made.residual.reason));
     report_.layers.push_back(std::move(made));
   }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t most_compared = 4096;       // steps: enough for any delay, cheap on a run of days
 constexpr std::size_t most_steps = 2'000'000;
+constexpr Duration enough_time = milliseconds(400'000);
 constexpr Duration longest_delay = milliseconds(20'000);
 
 double variance(std::span<const double> series) {
@@ -36,7 +37,9 @@ std::size_t liveliest(const std::vector<double>& series) {
 DelayEstimate meter_delay(std::span<const Row* const> reference, const Row& meter, Interval run) {
   const Row* const one[] = {&meter};
   const Duration own = reading_interval(one), theirs = reading_interval(reference);
-  const Duration step = std::max(milliseconds(1), std::min(own, theirs));
+  // Steps so long that those compared reach over enough time for a delay of seconds, also where readings are dense.
+  const Duration even = nanoseconds(std::min(run.length(), enough_time).base_units() / static_cast<std::int64_t>(most_compared));
+  const Duration step = std::max(std::max(milliseconds(1), even), std::min(own, theirs));
   const Grid grid = grid_over(run, step, most_steps);
   const std::vector<double> x = power_series(reference, grid, {}), y = power_series(one, grid, {});
   const std::size_t from = x.size() > most_compared ? liveliest(x) : 0;

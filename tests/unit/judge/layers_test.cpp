@@ -68,6 +68,8 @@ TEST(Layers, MetersThatDisagreeKeepTheirSign) {
   EXPECT_EQ(left.joules->value, joules(-100));
   EXPECT_LT(*left.share, 0);
   EXPECT_NE(left.reason.find("disagree"), std::string::npos) << left.reason;
+  ASSERT_EQ(report.flags.size(), 1u);
+  EXPECT_TRUE(report.flags[0].starts_with("parts-exceed-whole: wall"));
   expect_sums(report);
 }
 
@@ -143,6 +145,17 @@ TEST(Layers, AreAlignedByTheMetersOwnDelay) {
   const double expected = 30 * wall->end_s + inside / 0.9;
   EXPECT_NEAR(to_joules(wall->joules->value), expected, expected * 0.002);
   expect_sums(report);
+}
+
+// A thousand readings a second, of which a few thousand cover a few seconds only: the delay is found all the same.
+TEST(Layers, DenseReadingsTellALongDelayToo) {
+  const auto parts = [](double t) { return 100 + 200 * restless_load(t + 30); };
+  ScriptedRun run({{"plug", "wall", 0.002, [&](double t) { return 30 + parts(t - 3.2) / 0.9; }},
+                   {"rapl.powercap", "node/cpu/package-0", 0.002, parts}},
+                  90);
+  const Report report = run.report();
+  ASSERT_TRUE(report.delays[0].milliseconds) << report.delays[0].reason;
+  EXPECT_NEAR(*report.delays[0].milliseconds, 3200, 22);  // one step: 90 s in 4096
 }
 
 TEST(Layers, AFlatLoadGivesNoDelayAndLeavesTheTimeAlone) {
