@@ -8,9 +8,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "config/toml_ascii.h"
 #include "core/near_names.h"
 #include "core/units.h"
-#include "factors/toml_ascii.h"
 #include "factors/whole_file.h"
 
 namespace joulery {

@@ -8,7 +8,7 @@ namespace {
 
 void add_track(const Track& track, double sign, const Grid& grid, Duration shift, std::vector<double>& watts) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  Track::Walk walk(track);
+  Track::Walk walk(track, grid.edge(0) + shift);
   double before = walk.joules(grid.edge(0) + shift);
   const Interval covered = track.covered();
   for (std::size_t i = 0; i < grid.count; ++i) {
