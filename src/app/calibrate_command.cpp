@@ -53,8 +53,7 @@ int learn_wall(const std::string& file) {
   if (!run) return complain("calibrate", run.error(), 1);
   const auto learnt = run->wall_fit(std::filesystem::path(file).filename().string());
   if (!learnt) return complain("calibrate", learnt.error(), 1);
-  if (const auto written = write_wall_model(wall_model_file(), learnt->model); !written)
-    return complain("calibrate", written.error(), 1);
+  if (const auto written = write_wall_model(wall_model_file(), learnt->model); !written) return complain("calibrate", written.error(), 1);
   tell(*learnt);
   return 0;
 }

@@ -61,9 +61,9 @@ Result<void> add_factors(const FactorChoice& choice, const std::optional<Estimat
     return {};
   }
   const Bill bill = bill_for(*energy, *tariff, factor->pue);
-  report.cost = ReportCost{to_units(bill.amount), std::string(bill.currency.code()),
-                           fmt::format("{} per kWh, {}, times PUE {}", tariff->price.base_units(), tariff->source, factor->pue.value),
-                           boundary};
+  report.cost =
+      ReportCost{to_units(bill.amount), std::string(bill.currency.code()),
+                 fmt::format("{} per kWh, {}, times PUE {}", tariff->price.base_units(), tariff->source, factor->pue.value), boundary};
   return {};
 }
 

@@ -46,9 +46,7 @@ std::unexpected<Error> bad(std::string what, const std::string& where) {
   return fail(ErrorCode::format, "the wall model: " + std::move(what), where, learn_again);
 }
 
-std::string text_of(const toml::table& table, const char* key) {
-  return from_ascii_spelling(table[key].value_or(std::string_view()));
-}
+std::string text_of(const toml::table& table, const char* key) { return from_ascii_spelling(table[key].value_or(std::string_view())); }
 
 // Errors: a key that is absent, is no number, or no finite one.
 Result<double> number_of(const toml::table& table, const char* key, const std::string& where) {

@@ -42,8 +42,7 @@ Result<void> write_whole_file(const std::string& path, const std::string& text, 
   std::error_code error;
   const auto folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error)
-    return std::unexpected(error_from_errno(error.value(), fmt::format("cannot make the folder of {}", what), folder.string()));
+  if (error) return std::unexpected(error_from_errno(error.value(), fmt::format("cannot make the folder of {}", what), folder.string()));
   std::string beside = path + ".XXXXXX";
   const int file = ::mkstemp(beside.data());
   if (file < 0) return cannot_write(what, path);

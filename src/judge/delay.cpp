@@ -139,13 +139,13 @@ DelayEstimate find_delay(std::span<const double> reference, std::span<const doub
   const auto lags = static_cast<std::ptrdiff_t>(std::max<std::int64_t>(1, most.base_units() / step.base_units()));
   const Compared compared{reference, meter, lags};
   const std::vector<double> r = correlations(compared);
-  const auto top = std::ranges::max_element(r, [](double a, double b) { return (std::isfinite(a) ? a : -2) < (std::isfinite(b) ? b : -2); });
+  const auto top =
+      std::ranges::max_element(r, [](double a, double b) { return (std::isfinite(a) ? a : -2) < (std::isfinite(b) ? b : -2); });
   if (!std::isfinite(*top)) return none("too few readings to compare");
   const auto best = static_cast<std::size_t>(top - r.begin());
   const std::ptrdiff_t lag = static_cast<std::ptrdiff_t>(best) - lags;
   if (*top < least_correlation) return none("this meter does not follow the load: its power changes for reasons of its own", *top);
-  if (best == 0 || best + 1 == r.size())
-    return none(fmt::format("no best lag within {}", to_text(most)), *top);
+  if (best == 0 || best + 1 == r.size()) return none(fmt::format("no best lag within {}", to_text(most)), *top);
   const double values = independent_values(compared, lag, moments_at(compared, lag));
   const Plausible range = plausible_lags(r, best, values);
   if (!range.connected) return none("the load repeats itself: several lags fit alike", *top);
@@ -157,8 +157,7 @@ DelayEstimate find_delay(std::span<const double> reference, std::span<const doub
   const Duration half = nanoseconds(std::max(step, resolution).base_units() / 2);
   return {DelayInterval{value, std::min(at(static_cast<double>(range.first)), value - half),
                         std::max(at(static_cast<double>(range.last)), value + half)},
-          *top,
-          ""};
+          *top, ""};
 }
 
 }  // namespace joulery

@@ -19,8 +19,7 @@ constexpr Pattern patterns[] = {
 };
 constexpr Pattern names[] = {
     {"node", "whole node"},        {"node/cpu", "CPU"}, {"node/dram", "DRAM"}, {"node/gpu", "GPUs"}, {"node/rest", "rest of the node"},
-    {"node/platform", "platform"},
-    {"wall", "wall"},
+    {"node/platform", "platform"}, {"wall", "wall"},
 };
 
 }  // namespace

@@ -50,7 +50,8 @@ std::vector<const Row*> parts_of_node(const Ledger& ledger) {
   std::vector<const Row*> parts;
   for (const Row& row : ledger.rows()) {
     const bool nobody_measures = !row.track && row.meter.empty();
-    if ((!row.overlap || nobody_measures) && row.minus.empty() && row.component.inside(node) && row.component != rest) parts.push_back(&row);
+    if ((!row.overlap || nobody_measures) && row.minus.empty() && row.component.inside(node) && row.component != rest)
+      parts.push_back(&row);
   }
   return parts;
 }
@@ -104,7 +105,8 @@ void add_residual(ReportLayer& layer, const Sum& parts) {
     return;
   }
   const Error90 whole = error_of(*layer.joules), inside = parts.error();
-  left.joules = with_error(layer.joules->value - parts.value(), {std::hypot(whole.below, inside.above), std::hypot(whole.above, inside.below)});
+  left.joules =
+      with_error(layer.joules->value - parts.value(), {std::hypot(whole.below, inside.above), std::hypot(whole.above, inside.below)});
   left.share = share_of(left.joules, layer.joules);
   if (left.joules->value >= Energy{}) return;
   const std::string by = to_text(parts.value() - layer.joules->value);
@@ -114,8 +116,13 @@ void add_residual(ReportLayer& layer, const Sum& parts) {
 }
 
 ReportLayerPart part_of(const Row& row, const Span& span, const std::optional<Estimate>& whole) {
-  ReportLayerPart part{row.component.path(), label_of(row.component), span.energy,  share_of(span.energy, whole),
-                       span.energy ? row.quality : Quality::missing, row.meter, row.reason};
+  ReportLayerPart part{row.component.path(),
+                       label_of(row.component),
+                       span.energy,
+                       share_of(span.energy, whole),
+                       span.energy ? row.quality : Quality::missing,
+                       row.meter,
+                       row.reason};
   if (part.reason.empty()) part.reason = span.energy ? partial_words(span) : "no reading during the run";
   return part;
 }
@@ -130,8 +137,8 @@ std::string unmeasured_parts(const Ledger& ledger) {
   std::vector<std::string> names;
   if (none_in("node/cpu")) names.emplace_back("processors");
   if (none_in("node/dram")) names.emplace_back("memory");
-  const bool silent_gpu = std::ranges::any_of(
-      ledger.rows(), [](const Row& row) { return !row.track && row.component.inside(Component("node/gpu")); });
+  const bool silent_gpu =
+      std::ranges::any_of(ledger.rows(), [](const Row& row) { return !row.track && row.component.inside(Component("node/gpu")); });
   if (silent_gpu) names.emplace_back("accelerators that cannot be read");
   names.emplace_back("fans, board, storage, network");
   return fmt::format("{}", fmt::join(names, ", "));
@@ -279,7 +286,7 @@ class LayerMaker {
       const auto share = in_proportion(process.joules, made.joules);
       made.parts.push_back({fmt::format("process/{}", process.pid), process.name, share, share_of(share, made.joules),
                             share ? worst(Quality::derived, made.quality) : Quality::missing, "",
-                            process.joules            ? "shared out by CPU time"
+                            process.joules           ? "shared out by CPU time"
                             : process.reason.empty() ? "no energy could be shared out to processes"
                                                      : process.reason});
     }

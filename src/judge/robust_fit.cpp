@@ -80,7 +80,8 @@ bool solve(std::span<const double> x, std::span<const double> y, std::span<const
   return true;
 }
 
-std::vector<double> residuals(std::span<const double> x, std::span<const double> y, std::size_t n, const Units& units, const Vector& fitted) {
+std::vector<double> residuals(std::span<const double> x, std::span<const double> y, std::size_t n, const Units& units,
+                              const Vector& fitted) {
   std::vector<double> left(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) left[i] = y[i] - product(powers(units.in(x[i]), n), fitted);
   return left;
@@ -170,8 +171,7 @@ Result<RobustFit> fit_huber(std::span<const double> x, std::span<const double> y
     const std::vector<double> left = residuals(x, y, count, units, fitted);
     scale = scale_of(left);
     if (scale <= 0) break;  // more than half of the values lie on the line
-    for (std::size_t i = 0; i < left.size(); ++i)
-      weight[i] = std::abs(left[i]) <= tuning * scale ? 1 : tuning * scale / std::abs(left[i]);
+    for (std::size_t i = 0; i < left.size(); ++i) weight[i] = std::abs(left[i]) <= tuning * scale ? 1 : tuning * scale / std::abs(left[i]);
     const Vector before = fitted;
     if (!solve(x, y, weight, count, units, fitted)) return too_even();
     double moved = 0;

@@ -19,7 +19,8 @@ constexpr std::size_t wanted_windows = 40, most_windows = 20'000;
 constexpr double least_range = 0.10;           // of the parts' median power: from the 5 % to the 95 % quantile
 constexpr double least_slope = 0.9;            // a wall that contains the parts grows as they do, but for their meters' errors
 constexpr double clearly_better = 0.9;         // the parabola's held-out error over the line's
-constexpr const char* record_again = "record rest, half and full load several times over: joulery run -- CMD with the wall meter configured";
+constexpr const char* record_again =
+    "record rest, half and full load several times over: joulery run -- CMD with the wall meter configured";
 
 struct Pairs {
   std::vector<double> parts, wall;
@@ -52,8 +53,8 @@ Result<Pairs> pairs_of(const RunRecord& run, const WallInputs& inputs, const Row
   const double spread = quantile(pairs.parts, 0.95) - quantile(pairs.parts, 0.05);
   if (spread < least_range * quantile(pairs.parts, 0.5))
     return fail(ErrorCode::format,
-                fmt::format("the parts' power hardly changes ({} around {}): no line can be drawn through one point", to_text(watts(spread)),
-                            to_text(watts(quantile(pairs.parts, 0.5)))),
+                fmt::format("the parts' power hardly changes ({} around {}): no line can be drawn through one point",
+                            to_text(watts(spread)), to_text(watts(quantile(pairs.parts, 0.5)))),
                 "", record_again);
   return pairs;
 }
@@ -95,11 +96,13 @@ double meter_error(const RunRecord& run, const Row& wall) {
 Result<WallFit> fit_wall(const RunRecord& run, const std::string& source) {
   const auto& wall = run.ledger.wall();
   if (!wall || !wall->track || wall->quality > Quality::integrated)
-    return fail(ErrorCode::unsupported, wall ? fmt::format("the wall was not measured: {}", wall->reason) : "no meter of the wall in this recording",
-                source, "a wall meter is one whose component is \"wall\", or \"wall/NAME\" for each of several feeds");
+    return fail(ErrorCode::unsupported,
+                wall ? fmt::format("the wall was not measured: {}", wall->reason) : "no meter of the wall in this recording", source,
+                "a wall meter is one whose component is \"wall\", or \"wall/NAME\" for each of several feeds");
   const WallInputs inputs = wall_inputs(run.ledger);
   if (inputs.rows.empty())
-    return fail(ErrorCode::unsupported, "no part of the machine was measured beside the wall", source, "joulery doctor says which meters there are");
+    return fail(ErrorCode::unsupported, "no part of the machine was measured beside the wall", source,
+                "joulery doctor says which meters there are");
   WallFit result;
   result.delay = meter_delay(inputs.rows, *wall, run.timeline.run);
   const Duration delay = result.delay.delay ? result.delay.delay->value : Duration{};
@@ -112,8 +115,9 @@ Result<WallFit> fit_wall(const RunRecord& run, const std::string& source) {
   const auto [least, most] = std::ranges::minmax_element(pairs->parts);
   const double mean_slope = (chosen->fit.at(*most) - chosen->fit.at(*least)) / (*most - *least);
   if (mean_slope + 3 * chosen->fit.standard_error(1) < least_slope)
-    return fail(ErrorCode::format, fmt::format("the wall grows by {:.2f} W for each watt more of the parts: it cannot contain them", mean_slope),
-                source, "does this meter feed this machine, and nothing else that goes down when it works?");
+    return fail(ErrorCode::format,
+                fmt::format("the wall grows by {:.2f} W for each watt more of the parts: it cannot contain them", mean_slope), source,
+                "does this meter feed this machine, and nothing else that goes down when it works?");
   model.kind = wall_kind(run.facts.machine, run.facts.kind, inputs.sorts);
   model.coefficients = chosen->fit.coefficients;
   model.covariance = chosen->fit.covariance;

@@ -27,9 +27,7 @@ Duration lost_time(const Track& track, Interval when) {
 // "nvml energy", "nvml power": two channels of one device may disagree too.
 std::string name_of(const EnergySource& source) { return source.meter + " " + source.channel.name; }
 
-bool is_whole_node(const EnergySource& source) {
-  return source.channel.component == node && source.channel.scope == Scope::component;
-}
+bool is_whole_node(const EnergySource& source) { return source.channel.component == node && source.channel.scope == Scope::component; }
 
 bool is_wall(const EnergySource& source) { return source.channel.component.at_wall() && source.channel.scope == Scope::component; }
 
@@ -61,7 +59,8 @@ Row sum_of(const std::vector<Row>& feeds) {
   if (feeds.size() > 1) sum.reason = fmt::format("the sum of {} feeds", feeds.size());
   for (const Row& feed : feeds) {
     if (!feed.track)
-      return {whole_wall, feed.meter, Quality::missing, fmt::format("feed {}: {}", feed.component.leaf(), feed.reason), true, nullptr, {}, {}};
+      return {whole_wall, feed.meter, Quality::missing, fmt::format("feed {}: {}", feed.component.leaf(), feed.reason), true, nullptr,
+              {},         {}};
     if (&feed == &feeds.front()) continue;
     sum.plus.push_back(feed.track);
     sum.quality = worst(sum.quality, feed.quality);

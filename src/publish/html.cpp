@@ -196,7 +196,8 @@ std::string layers(const Report& r) {
   for (const ReportDelay& delay : r.delays) delays += fmt::format("<li>{}</li>\n", html_text(delay_words(delay)));
   return "<h2>From the wall to the work</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><caption>In each layer the parts and what "
          "is not told apart sum to the whole.</caption><thead><tr><th scope=\"col\">Layer</th><th scope=\"col\">Energy</th><th "
-         "scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th scope=\"col\" class=\"words\">Known by</th></tr></thead>\n<tbody>\n" +
+         "scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th scope=\"col\" class=\"words\">Known "
+         "by</th></tr></thead>\n<tbody>\n" +
          rows + "</tbody></table></div>\n" + (delays.empty() ? "" : "<ul class=\"notes\">\n" + delays + "</ul>\n");
 }
 

@@ -29,7 +29,10 @@ std::string interval_text(const std::optional<Estimate>& value) {
 
 std::string component_line(const ReportComponent& c) {
   const bool known = c.joules && c.quality != Quality::missing;
-  const std::string label = (is_wall(c) && c.overlap ? "around it: " : c.overlap ? "of which " : "") + markdown_text(c.label.empty() ? c.path : c.label);
+  const std::string label = (is_wall(c) && c.overlap ? "around it: "
+                             : c.overlap             ? "of which "
+                                                     : "") +
+                            markdown_text(c.label.empty() ? c.path : c.label);
   std::string how(name_of(known ? c.quality : Quality::missing));
   if (!c.meter.empty()) how += ", " + markdown_text(c.meter);
   if (const std::string reason = reason_of(c); !reason.empty()) how += ": " + markdown_text(reason);

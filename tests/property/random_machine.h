@@ -58,10 +58,18 @@ inline std::vector<Reading> random_readings(const Channel& channel, int count) {
 }
 
 inline RandomMachine random_machine() {
-  static const std::vector<std::string> paths{
-      "node",       "node/cpu/package-0", "node/cpu/package-0/core", "node/cpu/package-1", "node/dram/package-0",
-      "node/gpu/0", "node/gpu/1",         "node/platform",           "node/board/fan",
-      "wall",       "wall/A",             "wall/B"};
+  static const std::vector<std::string> paths{"node",
+                                              "node/cpu/package-0",
+                                              "node/cpu/package-0/core",
+                                              "node/cpu/package-1",
+                                              "node/dram/package-0",
+                                              "node/gpu/0",
+                                              "node/gpu/1",
+                                              "node/platform",
+                                              "node/board/fan",
+                                              "wall",
+                                              "wall/A",
+                                              "wall/B"};
   RandomMachine machine;
   const int count = *rc::gen::inRange(1, 8);
   for (int d = 0; d < count; ++d) {

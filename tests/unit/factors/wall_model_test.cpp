@@ -9,7 +9,8 @@ namespace {
 
 WallModel sample() {
   WallModel model;
-  model.kind = {"Intel(R) Xeon(R) \"Gold\" 6338", 2, "Dell Inc. PowerEdge R750", {"10de:20b0", "10de:20b0"}, {{"node/cpu", 2}, {"node/gpu", 2}}};
+  model.kind = {
+      "Intel(R) Xeon(R) \"Gold\" 6338", 2, "Dell Inc. PowerEdge R750", {"10de:20b0", "10de:20b0"}, {{"node/cpu", 2}, {"node/gpu", 2}}};
   model.coefficients = {35.123456789012345, 1.0869565217391304, 1.2345e-7};
   model.covariance = {{{0.25, -1e-3, 0}, {-1e-3, 1.0 / 3 * 1e-5, 0}, {0, 0, 1e-300}}};
   model.stretch_error = 0.0123;

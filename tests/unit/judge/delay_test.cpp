@@ -63,8 +63,8 @@ TEST(Delay, ALoadThatRepeatsItselfTellsNoneRatherThanOneOfMany) {
   const auto square = [](double t) { return (std::llround(t * 10) + 100) % 20 < 10 ? 300.0 : 100.0; };
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 10);
-  const DelayEstimate found = compare(sampled(60, [&](double t) { return square(t); }),
-                                      sampled(60, [&](double t) { return square(t - 0.5) + noise(random); }));
+  const DelayEstimate found =
+      compare(sampled(60, [&](double t) { return square(t); }), sampled(60, [&](double t) { return square(t - 0.5) + noise(random); }));
   EXPECT_FALSE(found.delay);
   EXPECT_NE(found.reason.find("repeats"), std::string::npos) << found.reason;
 }

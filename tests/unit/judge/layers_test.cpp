@@ -1,8 +1,7 @@
 // The layers of scripted machines: what each holds, what is left over, and how late a meter tells.
-#include "judge/make_layers.h"
-
 #include <gtest/gtest.h>
 
+#include "judge/make_layers.h"
 #include "tests/unit/judge/scripted_run.h"
 
 namespace joulery {
@@ -129,9 +128,9 @@ TEST(Layers, OnlyAWallIsTheBoundaryAndSaysSo) {
 // The wall tells 1.7 s late. With the load rising at the end, unaligned sums would miss what the wall still owes.
 TEST(Layers, AreAlignedByTheMetersOwnDelay) {
   const auto parts = [](double t) { return 100 + 200 * restless_load(t + 30); };
-  ScriptedRun run({{"plug", "wall", 0.1, [&](double t) { return 30 + parts(t - 1.7) / 0.9; }},
-                   {"rapl.powercap", "node/cpu/package-0", 0.1, parts}},
-                  60);
+  ScriptedRun run(
+      {{"plug", "wall", 0.1, [&](double t) { return 30 + parts(t - 1.7) / 0.9; }}, {"rapl.powercap", "node/cpu/package-0", 0.1, parts}},
+      60);
   const Report report = run.report();
   ASSERT_EQ(report.delays.size(), 1u);
   ASSERT_TRUE(report.delays[0].milliseconds) << report.delays[0].reason;
@@ -150,9 +149,9 @@ TEST(Layers, AreAlignedByTheMetersOwnDelay) {
 // A thousand readings a second, of which a few thousand cover a few seconds only: the delay is found all the same.
 TEST(Layers, DenseReadingsTellALongDelayToo) {
   const auto parts = [](double t) { return 100 + 200 * restless_load(t + 30); };
-  ScriptedRun run({{"plug", "wall", 0.002, [&](double t) { return 30 + parts(t - 3.2) / 0.9; }},
-                   {"rapl.powercap", "node/cpu/package-0", 0.002, parts}},
-                  90);
+  ScriptedRun run(
+      {{"plug", "wall", 0.002, [&](double t) { return 30 + parts(t - 3.2) / 0.9; }}, {"rapl.powercap", "node/cpu/package-0", 0.002, parts}},
+      90);
   const Report report = run.report();
   ASSERT_TRUE(report.delays[0].milliseconds) << report.delays[0].reason;
   EXPECT_NEAR(*report.delays[0].milliseconds, 3200, 22);  // one step: 90 s in 4096

@@ -89,8 +89,8 @@ TEST(WallFit, RefusesWhatTeachesNothing) {
   EXPECT_EQ(fit_wall(none.record(), "a").error().code, ErrorCode::unsupported);
   ScriptedRun alone({{"plug", "wall", 0.1, late_wall}}, 60);
   EXPECT_EQ(fit_wall(alone.record(), "a").error().code, ErrorCode::unsupported);
-  ScriptedRun flat({{"plug", "wall", 0.1, [](double) { return 120.0; }}, {"rapl.powercap", "node/cpu/package-0", 0.1, [](double) { return 60.0; }}},
-                   60);
+  ScriptedRun flat(
+      {{"plug", "wall", 0.1, [](double) { return 120.0; }}, {"rapl.powercap", "node/cpu/package-0", 0.1, [](double) { return 60.0; }}}, 60);
   EXPECT_NE(fit_wall(flat.record(), "a").error().what.find("hardly changes"), std::string::npos);
   ScriptedRun other = recorded_with_wall([](double t) { return 400 - 0.5 * parts_watts(t); });
   EXPECT_NE(fit_wall(other.record(), "a").error().what.find("cannot contain"), std::string::npos);
@@ -104,8 +104,8 @@ TEST(DerivedWall, HoldsTheTruthOfARunWithoutAWallMeter) {
   const auto learnt = fit_wall(with.record(), "run.joulery");
   ASSERT_TRUE(learnt);
   const auto load = [](double t) { return 60 + 120 * restless_load(t + 1500); };
-  ScriptedRun without({{"rapl.powercap", "node/cpu/package-0", 0.1, load}, {"rapl.powercap", "node/dram/package-0", 0.1, [](double) { return 12.0; }}},
-                      60);
+  ScriptedRun without(
+      {{"rapl.powercap", "node/cpu/package-0", 0.1, load}, {"rapl.powercap", "node/dram/package-0", 0.1, [](double) { return 12.0; }}}, 60);
   const WallInputs inputs = wall_inputs(without.ledger());
   EXPECT_EQ(kind_difference(learnt->model.kind, wall_kind(without.facts().machine, without.facts().kind, inputs.sorts)), "");
   DerivedWall wall = derive_wall(inputs, without.timeline(), without.ledger(), learnt->model);

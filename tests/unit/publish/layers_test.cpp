@@ -34,7 +34,8 @@ TEST(LayersOutput, PrintedPartsAndResidualSumToThePrintedWhole) {
     const std::size_t next = std::min(json.find("\"name\": ", at + 1), json.size());
     const std::int64_t whole = microjoules_of(json, at);
     std::int64_t sum = microjoules_of(json, json.find("\"residual\": ", at));
-    for (std::size_t part = json.find("\"path\": ", at); part < std::min(next, json.find("\"residual\": ", at)); part = json.find("\"path\": ", part + 1))
+    for (std::size_t part = json.find("\"path\": ", at); part < std::min(next, json.find("\"residual\": ", at));
+         part = json.find("\"path\": ", part + 1))
       sum += microjoules_of(json, part);
     EXPECT_EQ(sum, whole) << json.substr(at, 30);
     ++layers;
