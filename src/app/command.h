@@ -24,6 +24,7 @@ int run_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
 int log_command(std::vector<std::string> arguments);
 int report_command(std::vector<std::string> arguments);
+int ledger_command(std::vector<std::string> arguments);
 int export_command(std::vector<std::string> arguments);
 int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);

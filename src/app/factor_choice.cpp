@@ -43,23 +43,27 @@ ReportCarbon carbon_part(const CarbonFactor& factor, const std::optional<Estimat
 
 }  // namespace
 
-Result<void> add_factors(const FactorChoice& choice, Report& report) {
+Result<void> add_factors(const FactorChoice& choice, const std::optional<Estimate>& wall, Report& report) {
+  const std::optional<Estimate>& energy = wall ? wall : report.energy.joules;
+  const std::string boundary = wall ? "wall" : report.energy.boundary;
   const auto factor = choose_carbon_factor(carbon_choice(choice));
   if (!factor) return std::unexpected(factor.error());
-  report.carbon = carbon_part(*factor, report.energy.joules);
+  report.carbon = carbon_part(*factor, energy);
+  report.carbon->boundary = boundary;
   if (choice.tariff.empty()) {
     report.cost_reason = "no tariff given: --tariff \"0.30 EUR/kWh\"";
     return {};
   }
   const auto tariff = parse_tariff(choice.tariff, "given by the user");
   if (!tariff) return std::unexpected(tariff.error());
-  if (!report.energy.joules) {
+  if (!energy) {
     report.cost_reason = "no energy of this run is known";
     return {};
   }
-  const Bill bill = bill_for(*report.energy.joules, *tariff, factor->pue);
-  report.cost = ReportCost{to_units(bill.amount), std::string(bill.currency.code()),
-                           fmt::format("{} per kWh, {}, times PUE {}", tariff->price.base_units(), tariff->source, factor->pue.value)};
+  const Bill bill = bill_for(*energy, *tariff, factor->pue);
+  report.cost =
+      ReportCost{to_units(bill.amount), std::string(bill.currency.code()),
+                 fmt::format("{} per kWh, {}, times PUE {}", tariff->price.base_units(), tariff->source, factor->pue.value), boundary};
   return {};
 }
 
@@ -98,7 +102,7 @@ Result<ReportChoices> choices_from(const Settings& settings, const std::string& 
     choices.fill = *fill;
   }
   Report unused;
-  if (const auto known = add_factors(choices.factors, unused); !known) return std::unexpected(known.error());
+  if (const auto known = add_factors(choices.factors, std::nullopt, unused); !known) return std::unexpected(known.error());
   return choices;
 }
 

@@ -1,9 +1,13 @@
 #include "app/loaded_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/user_folders.h"
 #include "factors/calibration.h"
+#include "factors/wall_model.h"
+#include "ledger/derived_wall.h"
 #include "ledger/run_facts.h"
 
 namespace joulery {
@@ -35,6 +39,28 @@ Result<PowerModel> power_model_of(const CpuIdentity& machine) {
   return PowerModel::for_machine(machine);
 }
 
+// A wall without a meter, from the model that was learnt on a machine of this kind. Errors: a model that cannot be read.
+Result<void> LoadedRun::derive_wall_layer() {
+  if (ledger_->wall()) return {};
+  const auto model = read_wall_model(wall_model_file());
+  if (!model) return model.error().code == ErrorCode::not_found ? Result<void>() : std::unexpected(model.error());
+  const WallInputs inputs = wall_inputs(*ledger_);
+  no_wall_ = kind_difference(model->kind, wall_kind(facts_.machine, facts_.kind, inputs.sorts));
+  if (!no_wall_.empty() || inputs.rows.empty()) return {};
+  DerivedWall wall = derive_wall(inputs, *timeline_, *ledger_, *model);
+  std::string reason = fmt::format("a model learnt from {}", model->source);
+  if (wall.outside > 0.01) reason += fmt::format("; {:.0f} % of the time beyond the load that it was learnt at", wall.outside * 100);
+  ledger_->add_derived_wall(std::move(wall.times), std::move(wall.track), std::move(reason));
+  return {};
+}
+
+// The wall's energy where a meter told all of it: a part of it would be less than what it feeds.
+std::optional<Estimate> LoadedRun::measured_wall() const {
+  if (!ledger_->wall() || ledger_->wall()->quality > Quality::integrated) return std::nullopt;
+  const Span span = ledger_->energy(*ledger_->wall(), timeline_->run);
+  return span.partial ? std::nullopt : span.energy;
+}
+
 Result<LoadedRun> LoadedRun::load(const std::string& path, const ReportChoices& choices) {
   const auto recording = Recording::open(path);
   if (!recording) return std::unexpected(recording.error());
@@ -59,6 +85,8 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
     run.model_ = std::move(*model);
   }
   run.ledger_ = std::make_unique<Ledger>(*run.timeline_, run.model_, fill, run.facts_.missing);
+  if (fill != Fill::none)
+    if (const auto derived = run.derive_wall_layer(); !derived) return std::unexpected(derived.error());
   const auto marks = recording.marks();
   if (!marks) return std::unexpected(marks.error());
   run.steps_ = collect_steps(*marks, run.timeline_->run);
@@ -75,7 +103,7 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   if (choices.factors.intensity) factors.intensity = choices.factors.intensity;
   if (choices.factors.pue) factors.pue = choices.factors.pue;
   if (!choices.factors.tariff.empty()) factors.tariff = choices.factors.tariff;
-  if (const auto added = add_factors(factors, run.report_); !added) return std::unexpected(added.error());
+  if (const auto added = add_factors(factors, run.measured_wall(), run.report_); !added) return std::unexpected(added.error());
   return run;
 }
 

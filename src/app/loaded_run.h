@@ -7,6 +7,7 @@
 
 #include "judge/make_chart.h"
 #include "judge/make_report.h"
+#include "judge/wall_fit.h"
 #include "record/recording.h"
 
 namespace joulery {
@@ -29,12 +30,16 @@ class LoadedRun {
   Interval interval() const { return timeline_->run; }
   Duration sampling_interval() const { return timeline_->interval; }
   const Ledger& ledger() const { return *ledger_; }
+  // What the wall delivers for what the parts take, from this recording. `source` names it. Errors: those of fit_wall().
+  Result<WallFit> wall_fit(const std::string& source) const { return fit_wall(record(), source); }
   // The idle power of a baseline that this run measured; empty where it measured none.
   std::optional<IdlePower> measured_idle() const { return timeline_->baseline ? idle_power(record()) : std::nullopt; }
 
  private:
   LoadedRun() = default;
-  RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_}; }
+  RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_, no_wall_}; }
+  Result<void> derive_wall_layer();
+  std::optional<Estimate> measured_wall() const;
 
   RunFacts facts_;
   std::unique_ptr<Timeline> timeline_;
@@ -43,14 +48,16 @@ class LoadedRun {
   std::vector<ProcessSample> processes_;
   std::optional<PowerModel> model_;
   WallTime begin_;
+  std::string no_wall_;              // why the wall model that there is says nothing of this run
   Report report_;
 };
 
 // The power model of a machine, with the user's calibration where there is one. Errors: a calibration that cannot be read.
 Result<PowerModel> power_model_of(const CpuIdentity& machine);
 
-// Fills carbon and cost from what the user chose. Errors: usage, with near names: call it once before anything runs, with
-// an empty report, to refuse an unknown place early.
-Result<void> add_factors(const FactorChoice& choice, Report& report);
+// Fills carbon and cost from what the user chose: of the energy at the wall where that was measured, else of the report's
+// own. Errors: usage, with near names: call it once before anything runs, with an empty report, to refuse an unknown place
+// early.
+Result<void> add_factors(const FactorChoice& choice, const std::optional<Estimate>& wall, Report& report);
 
 }  // namespace joulery

@@ -9,6 +9,7 @@
 #include "ledger/run_facts.h"
 #include "meter/counter.h"
 #include "sense/host/cpu_identity_reader.h"
+#include "sense/host/machine_kind_reader.h"
 #include "sense/meters.h"
 
 namespace joulery {
@@ -30,6 +31,7 @@ Session::Session(const Machine& machine, Discovery discovery, Duration interval,
       name_(std::move(name)),
       interval_(interval),
       identity_(read_cpu_identity(machine)),
+      kind_(read_machine_kind(machine)),
       missing_(missing_parts(discovery)),
       devices_(std::move(discovery.devices)),
       recording_(remembered(devices_, interval)),
@@ -67,6 +69,7 @@ Result<Report> Session::judge(MonoTime end) {
   facts.run = Interval{begin_, end};
   facts.run_ended = true;
   facts.machine = identity_;
+  facts.kind = kind_;
   facts.missing = missing_;
   facts.interval = interval_;
   recording_.set(to_metadata(facts));

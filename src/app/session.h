@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/cpu_identity.h"
+#include "core/machine_kind.h"
 #include "core/result.h"
 #include "judge/report.h"
 #include "ledger/ledger.h"
@@ -45,6 +46,7 @@ class Session final : public RoundConsumer {
   std::string name_;
   Duration interval_;
   CpuIdentity identity_;
+  MachineKind kind_;
   std::vector<MissingPart> missing_;
   std::vector<Device> devices_;
   std::mutex mutex_;                // guards recording_: devices of different speed are read by different threads

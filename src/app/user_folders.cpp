@@ -18,6 +18,7 @@ std::string folder(const char* variable, const char* below_home) {
 std::string user_data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
 std::string user_config_folder() { return folder("XDG_CONFIG_HOME", "/.config"); }
 std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
+std::string wall_model_file() { return user_config_folder() + "/wall_model.toml"; }
 std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
 
 Result<std::string> make_passing_folder() {

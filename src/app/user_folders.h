@@ -9,13 +9,15 @@ namespace joulery {
 
 // $XDG_DATA_HOME/joulery, else ~/.local/share/joulery: recordings.
 std::string user_data_folder();
-// $XDG_CONFIG_HOME/joulery, else ~/.config/joulery: joulery.toml, calibration.toml.
+// $XDG_CONFIG_HOME/joulery, else ~/.config/joulery: joulery.toml, calibration.toml, wall_model.toml.
 std::string user_config_folder();
 // $XDG_STATE_HOME/joulery, else ~/.local/state/joulery: what was learnt of this machine.
 std::string user_state_folder();
 
 // What a wall meter showed of this machine: written by joulery calibrate.
 std::string calibration_file();
+// What the wall delivers for what the parts take: written by joulery calibrate --wall.
+std::string wall_model_file();
 
 // Makes a folder that nobody else knows, below $TMPDIR or /tmp. Errors: not_found, permission, no_space.
 Result<std::string> make_passing_folder();

@@ -1,5 +1,8 @@
 // The tree of what burns: a path such as "node/cpu/package-0/core". A component's joules contain those of
 // everything below it, so a path that lies below a counted one is an overlap and is shown apart.
+//
+// Above the node stands the wall: what its feeds deliver, before the power supply takes its share. "wall" is all of it,
+// "wall/NAME" one feed of several (two power supplies on two outlets), which add up. The wall contains the node.
 #pragma once
 
 #include <compare>
@@ -15,8 +18,12 @@ class Component {
   const std::string& path() const { return path_; }
   // The part after the last slash: "package-0".
   std::string_view leaf() const { return std::string_view(path_).substr(path_.rfind('/') + 1); }
-  // True where `this` lies strictly inside `other`: node/cpu/package-0 inside node.
+  // True of "wall" and of its feeds.
+  bool at_wall() const { return path_ == "wall" || path_.starts_with("wall/"); }
+  // True where `this` lies strictly inside `other`: node/cpu/package-0 inside node, and all but the wall itself inside
+  // the wall. What one feed of several delivers to whom is not known: nothing lies inside a feed.
   bool inside(const Component& other) const {
+    if (other.path_ == "wall") return path_ != "wall";
     return path_.size() > other.path_.size() && path_.starts_with(other.path_) && path_[other.path_.size()] == '/';
   }
   friend auto operator<=>(const Component&, const Component&) = default;

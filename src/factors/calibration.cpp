@@ -1,22 +1,17 @@
 #include "factors/calibration.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <toml++/toml.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "config/toml_ascii.h"
 #include "core/near_names.h"
 #include "core/units.h"
+#include "factors/whole_file.h"
 
 namespace joulery {
 namespace {
@@ -43,25 +38,6 @@ Result<std::optional<Power>> power_of(const toml::table& table, const char* key,
   const auto value = node->is_number() ? node->value<double>() : std::nullopt;
   if (!value) return fail(ErrorCode::format, fmt::format("{} is not a number of watts", key), path, give_again);
   return std::optional(watts(*value));
-}
-
-Result<std::string> whole_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.fail()) return std::unexpected(error_from_errno(errno, "cannot read the calibration", path, give_again));
-  return text.str();
-}
-
-Result<void> write_all(int file, const std::string& text, const std::string& path) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
-    done += static_cast<std::size_t>(count);
-  }
-  if (::fsync(file) != 0) return std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
-  return {};
 }
 
 std::string file_text(const Calibration& c) {
@@ -124,7 +100,7 @@ Result<Calibration> parse_calibration(std::string_view text, const std::string& 
 }
 
 Result<Calibration> read_calibration(const std::string& path) {
-  const auto text = whole_file(path);
+  const auto text = read_whole_file(path, "the calibration", give_again);
   if (!text) return std::unexpected(text.error());
   return parse_calibration(*text, path);
 }
@@ -132,21 +108,7 @@ Result<Calibration> read_calibration(const std::string& path) {
 Result<void> write_calibration(const std::string& path, const Calibration& calibration) {
   const auto good = checked(calibration);
   if (!good) return std::unexpected(good.error());
-  std::error_code error;
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) return std::unexpected(error_from_errno(error.value(), "cannot make the folder of the calibration", folder.string()));
-  std::string beside = path + ".XXXXXX";
-  const int file = ::mkstemp(beside.data());
-  if (file < 0) return std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
-  ::fchmod(file, 0644);
-  auto written = write_all(file, file_text(*good), path);
-  if (::close(file) != 0 && written) written = std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
-  if (written && ::rename(beside.c_str(), path.c_str()) != 0) {
-    written = std::unexpected(error_from_errno(errno, "cannot write the calibration", path));
-  }
-  if (!written) ::unlink(beside.c_str());
-  return written;
+  return write_whole_file(path, file_text(*good), "the calibration");
 }
 
 }  // namespace joulery

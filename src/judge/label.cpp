@@ -15,10 +15,11 @@ constexpr Pattern patterns[] = {
     {"node/dram/package-", "DRAM of package "},
     {"node/gpu/", "GPU "},
     {"node/board/", "board: "},
+    {"wall/", "wall, feed "},
 };
 constexpr Pattern names[] = {
     {"node", "whole node"},        {"node/cpu", "CPU"}, {"node/dram", "DRAM"}, {"node/gpu", "GPUs"}, {"node/rest", "rest of the node"},
-    {"node/platform", "platform"},
+    {"node/platform", "platform"}, {"wall", "wall"},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "judge/label.h"
+#include "judge/make_layers.h"
 
 namespace joulery {
 namespace {
@@ -58,6 +59,7 @@ void add_energy(const RunRecord& run, Report& report) {
   report.energy.joules = total.energy;
   report.energy.quality = total.quality;
   report.energy.partial = total.partial;
+  report.energy.boundary = name_of(run.ledger.boundary());
   const Peaks peaks = run.ledger.peaks(run.timeline.run, window_of(run));
   for (std::size_t i = 0; i < run.ledger.rows().size(); ++i) {
     report.components.push_back(component_of(run, run.ledger.rows()[i], peaks.rows[i], total.energy ? total.energy->value : Energy{}));
@@ -233,6 +235,7 @@ Report make_report(const RunRecord& run) {
   add_kpis(run, report);
   add_baseline(run, report);
   add_processes(run, report);
+  add_layers(run, report);
   add_sampling(run, report);
   return report;
 }

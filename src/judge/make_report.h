@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "judge/report.h"
 #include "ledger/ledger.h"
@@ -21,6 +22,7 @@ struct RunRecord {
   std::span<const ProcessSample> processes;
   const std::optional<PowerModel>& model;   // for what the node would have used idle
   WallTime begin;                           // of the run
+  std::string_view no_wall = {};            // why no wall was derived: "" where nothing more is to be said
 };
 
 // Peak power is the greatest mean over this long, or over one sampling interval where that is longer.

@@ -18,6 +18,7 @@ struct ReportEnergy {
   Quality quality = Quality::missing;
   bool partial = false;              // something that burns is not in the sum
   std::vector<std::string> missing;  // "node/dram: no DRAM domain on this CPU"
+  std::string boundary = "node";     // how far out the joules reach: node | wall
 };
 
 struct ReportComponent {
@@ -79,11 +80,13 @@ struct ReportCarbon {
   std::int64_t year = 0;
   std::string note;                  // "no place given: the world's average"
   std::string reason;                // why a figure above is unknown; "" where none is
+  std::string boundary = "node";     // whose joules these grams are of: node | wall
 };
 
 struct ReportCost {
   double amount = 0;
   std::string currency, source;
+  std::string boundary = "node";     // as for carbon
 };
 
 struct ReportGap {
@@ -106,6 +109,43 @@ struct ReportBaseline {
   std::string reason;                // why a figure above is unknown; "" where none is
 };
 
+// A part of a layer; the parts and the residual sum to the layer's whole to the microjoule.
+struct ReportLayerPart {
+  std::string path, label;           // "node/gpu/0", "GPU 0"; "process/4711" for a workload
+  std::optional<Estimate> joules;
+  std::optional<double> share;       // of the layer's whole
+  Quality quality = Quality::missing;
+  std::string meter, reason;         // reason: why a figure above is unknown or derived; "" where there is nothing to say
+};
+
+// What a layer's parts leave of its whole.
+struct ReportResidual {
+  std::optional<Estimate> joules;    // below 0 where the meters disagree: never cut off at 0
+  std::optional<double> share;
+  std::string likely;                // what it probably is: "fans, board, storage, network"
+  std::string reason;                // why it is unknown or negative; "" where there is nothing to say
+};
+
+struct ReportLayer {
+  std::string name;                  // wall | node | workloads, outermost first
+  std::string label;
+  std::optional<Estimate> joules;    // the whole, by its own meter, over begin_s to end_s
+  Quality quality = Quality::missing;
+  std::string meter, reason;
+  double begin_s = 0, end_s = 0;     // since the start of the run; shorter than the run where a meter tells late
+  std::vector<ReportLayerPart> parts;
+  ReportResidual residual;
+};
+
+// How much later than the reference a meter tells what burnt.
+struct ReportDelay {
+  std::string path, meter;
+  std::string reference;             // the meters of the parts that it was compared with
+  std::optional<double> milliseconds, low, high;  // 90 % interval
+  std::optional<double> correlation; // at that delay, -1..1
+  std::string reason;                // why there is none; "" where there is one
+};
+
 struct Report {
   std::vector<std::string> command;
   std::optional<int> exit_code;      // empty where the recording ends before the command did
@@ -119,6 +159,8 @@ struct Report {
   std::vector<ReportWork> work;
   std::vector<ReportKpi> kpis;
   std::vector<ReportProcess> processes;
+  std::vector<ReportLayer> layers;
+  std::vector<ReportDelay> delays;
   std::optional<ReportBaseline> baseline;
   std::optional<ReportCarbon> carbon;
   std::optional<ReportCost> cost;

@@ -14,7 +14,7 @@
 namespace joulery {
 namespace {
 
-const Component node{"node"};
+const Component node{"node"}, whole_wall{"wall"};
 
 Duration lost_time(const Track& track, Interval when) {
   if (track.empty()) return when.length() + seconds(1);
@@ -27,7 +27,46 @@ Duration lost_time(const Track& track, Interval when) {
 // "nvml energy", "nvml power": two channels of one device may disagree too.
 std::string name_of(const EnergySource& source) { return source.meter + " " + source.channel.name; }
 
+bool is_whole_node(const EnergySource& source) { return source.channel.component == node && source.channel.scope == Scope::component; }
+
+bool is_wall(const EnergySource& source) { return source.channel.component.at_wall() && source.channel.scope == Scope::component; }
+
 std::string first_gap_reason(const Track& track) { return track.gaps().empty() ? "no reading" : track.gaps().front().reason; }
+
+Row row_of(const EnergySource& source, bool overlap) {
+  const Component& component = source.channel.component;
+  if (source.track.empty()) return {component, source.meter, Quality::missing, first_gap_reason(source.track), overlap, nullptr, {}, {}};
+  return {component, source.meter, source.track.quality(), "", overlap, &source.track, {}, {}};
+}
+
+// Feeds have meters of one make, whose errors add. A feed that is not known leaves a sum that is partial.
+void add_feed(const Span& feed, Span& sum) {
+  if (!feed.energy || !sum.energy) {
+    if (feed.energy) sum = feed;
+    sum.partial = true;
+    return;
+  }
+  sum.partial = sum.partial || feed.partial;
+  sum.energy->value += feed.energy->value;
+  sum.energy->low += feed.energy->low;
+  sum.energy->high += feed.energy->high;
+}
+
+// All feeds of the wall together; missing where one of them is, for the others are not the whole.
+Row sum_of(const std::vector<Row>& feeds) {
+  Row sum = feeds.front();
+  sum.component = whole_wall;
+  if (feeds.size() > 1) sum.reason = fmt::format("the sum of {} feeds", feeds.size());
+  for (const Row& feed : feeds) {
+    if (!feed.track)
+      return {whole_wall, feed.meter, Quality::missing, fmt::format("feed {}: {}", feed.component.leaf(), feed.reason), true, nullptr,
+              {},         {}};
+    if (&feed == &feeds.front()) continue;
+    sum.plus.push_back(feed.track);
+    sum.quality = worst(sum.quality, feed.quality);
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -36,10 +75,13 @@ Ledger::Ledger(const Timeline& timeline, const std::optional<PowerModel>& model,
   const auto chosen = chosen_sources(timeline);
   note_disagreements(timeline, chosen);
   add_measured(chosen);
-  const bool measured = std::ranges::any_of(rows_, [](const Row& row) { return row.track && !row.overlap; });
   for (const EnergySource* source : chosen)
-    if (source->channel.component == node && source->channel.scope == Scope::component && !source->track.empty()) add_rest(*source);
-  if (model && timeline.cpu && (fill == Fill::all || (fill == Fill::automatic && !measured))) add_estimates(timeline, *model);
+    if (is_whole_node(*source)) add_rest(*source);
+  const auto counts = [](const Row& row) { return row.track && !row.overlap; };
+  const bool whole = has("node/rest");
+  add_wall(chosen, fill != Fill::all && std::ranges::none_of(rows_, counts));
+  const bool measured = std::ranges::any_of(rows_, counts);
+  if (model && timeline.cpu && !whole && (fill == Fill::all || (fill == Fill::automatic && !measured))) add_estimates(timeline, *model);
   add_missing(std::move(missing));
   std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.overlap; });
 }
@@ -72,29 +114,60 @@ void Ledger::note_disagreements(const Timeline& timeline, const std::vector<cons
 void Ledger::add_measured(const std::vector<const EnergySource*>& chosen) {
   for (const EnergySource* source : chosen) {
     const Component& component = source->channel.component;
-    if (component == node && source->channel.scope == Scope::component) continue;  // the whole: see add_rest
+    if (is_whole_node(*source) || is_wall(*source)) continue;  // see add_rest, add_wall
     const bool inside = std::ranges::any_of(chosen, [&](const EnergySource* other) {
-      return other->channel.scope == Scope::component && other->channel.component != node && component.inside(other->channel.component);
+      return other->channel.scope == Scope::component && !is_whole_node(*other) && !is_wall(*other) &&
+             component.inside(other->channel.component);
     });
-    Row row{component, source->meter, source->track.quality(), "", inside || source->channel.scope == Scope::platform, &source->track, {}};
-    if (source->track.empty())
-      row = {component, source->meter, Quality::missing, first_gap_reason(source->track), row.overlap, nullptr, {}};
-    rows_.push_back(std::move(row));
+    rows_.push_back(row_of(*source, inside || source->channel.scope == Scope::platform));
   }
 }
 
+// One meter of the whole wall goes before its feeds; feeds are a sum, of which none may be missing.
+void Ledger::add_wall(const std::vector<const EnergySource*>& chosen, bool counted) {
+  std::vector<Row> feeds;
+  for (const EnergySource* source : chosen) {
+    if (!is_wall(*source)) continue;
+    if (source->channel.component == whole_wall)
+      wall_ = row_of(*source, true);
+    else
+      feeds.push_back(row_of(*source, true));
+  }
+  if (!wall_ && !feeds.empty()) wall_ = sum_of(feeds);
+  if (!wall_) return;
+  const bool known = wall_->track && energy(*wall_, run_).energy;
+  if (counted && known) {
+    boundary_ = Boundary::wall;
+    wall_->overlap = false;
+  }
+  rows_.push_back(*wall_);
+  for (Row& feed : feeds) rows_.push_back(std::move(feed));
+}
+
+void Ledger::add_derived_wall(std::unique_ptr<const std::vector<MonoTime>> times, Track track, std::string reason) {
+  if (wall_) return;
+  derived_times_ = std::move(times);
+  estimates_.push_back(std::make_unique<Track>(std::move(track)));
+  wall_ = Row{whole_wall, "wall-model", Quality::derived, std::move(reason), true, estimates_.back().get(), {}, {}};
+  rows_.push_back(*wall_);
+}
+
 void Ledger::add_rest(const EnergySource& whole) {
-  Row rest{Component("node/rest"), whole.meter, Quality::derived, "the node as a whole less its parts", false, &whole.track, {}};
+  whole_node_ = row_of(whole, true);
+  if (!whole_node_->track) return;
+  Row rest{Component("node/rest"), whole.meter, Quality::derived, "the node as a whole less its parts", false, &whole.track, {}, {}};
   for (const Row& row : rows_)
     if (!row.overlap && row.track) rest.minus.push_back(row.track);
   const Span left = energy(rest, run_);
   if (!left.energy) {  // else its parts would be taken from nothing
-    rows_.push_back({rest.component, whole.meter, Quality::missing, "no reading of the whole node during the run", false, nullptr, {}});
+    whole_node_ = Row{node, whole.meter, Quality::missing, "no reading of the whole node during the run", true, nullptr, {}, {}};
+    rows_.push_back({rest.component, whole.meter, Quality::missing, whole_node_->reason, false, nullptr, {}, {}});
     return;
   }
   if (left.energy->value < Energy{}) {
     flags_.push_back("parts-exceed-whole");
-    rows_.push_back({node, whole.meter, whole.track.quality(), "reads less than its parts together", true, &whole.track, {}});
+    whole_node_->reason = "reads less than its parts together";
+    rows_.push_back(*whole_node_);
     return;
   }
   rows_.push_back(std::move(rest));
@@ -104,7 +177,7 @@ void Ledger::add_estimates(const Timeline& timeline, const PowerModel& model) {
   NodeEstimate estimate = estimate_node(*timeline.cpu, model);
   const auto add = [&](const char* path, Track& track) {
     estimates_.push_back(std::make_unique<Track>(std::move(track)));
-    rows_.push_back({Component(path), "model", Quality::estimated, model.source(), false, estimates_.back().get(), {}});
+    rows_.push_back({Component(path), "model", Quality::estimated, model.source(), false, estimates_.back().get(), {}, {}});
   };
   if (!has("node/cpu")) add("node/cpu", estimate.package);
   if (!has("node/dram")) add("node/dram", estimate.memory);
@@ -120,13 +193,14 @@ bool Ledger::has(const std::string& path) const {
 }
 
 void Ledger::add_missing(std::vector<MissingPart> missing) {
+  const bool whole = has("node/rest");  // then what no meter tells apart is in the rest, and the sum lacks nothing
   for (MissingPart& part : missing) {
     // A source that never answered has its row already: the part's reason says more than the readings' does.
     const auto same = std::ranges::find_if(rows_, [&](const Row& row) { return !row.track && row.component == part.component; });
     if (same != rows_.end())
       same->reason = std::move(part.reason);
     else if (!has(part.component.path()) && !within_counted(part.component))
-      rows_.push_back({std::move(part.component), "", Quality::missing, std::move(part.reason), false, nullptr, {}});
+      rows_.push_back({std::move(part.component), "", Quality::missing, std::move(part.reason), whole, nullptr, {}, {}});
   }
 }
 
@@ -137,6 +211,7 @@ bool Ledger::within_counted(const Component& component) const {
 Span Ledger::energy(const Row& row, Interval when) const {
   if (!row.track) return {};
   Span span = row.track->energy(when);
+  for (const Track* feed : row.plus) add_feed(feed->energy(when), span);
   if (!span.energy) return span;
   span.quality = row.quality;
   double below = to_joules(span.energy->value - span.energy->low), above = to_joules(span.energy->high - span.energy->value);
@@ -160,6 +235,7 @@ Energy Ledger::counted(Interval when) const {
   for (const Row& row : rows_) {
     if (row.overlap || !row.track) continue;
     sum += row.track->position(when.end) - row.track->position(when.begin);
+    for (const Track* feed : row.plus) sum += feed->position(when.end) - feed->position(when.begin);
     for (const Track* part : row.minus) sum -= part->position(when.end) - part->position(when.begin);
   }
   return sum;
@@ -201,17 +277,19 @@ namespace {
 class RowWalk {
  public:
   RowWalk(const Row& row, MonoTime from) : track_(*row.track, from) {
+    for (const Track* feed : row.plus) plus_.emplace_back(*feed, from);
     for (const Track* part : row.minus) minus_.emplace_back(*part, from);
   }
   double joules(MonoTime t) {
     double sum = track_.joules(t);
+    for (Track::Walk& feed : plus_) sum += feed.joules(t);
     for (Track::Walk& part : minus_) sum -= part.joules(t);
     return sum;
   }
 
  private:
   Track::Walk track_;
-  std::vector<Track::Walk> minus_;
+  std::vector<Track::Walk> plus_, minus_;
 };
 
 // The greatest rise over two steps of a sum that is told step by step.

@@ -6,15 +6,20 @@
 // never added. Where the whole node has a source, what its parts leave is the derived part "node/rest". Parts without
 // a source are missing, with a reason, or filled by the power model where the caller asks for it.
 //
+// What is counted is the node: its boundary is told by boundary(). The wall contains the node and is shown apart, never
+// added; only where nothing of the node has a source is the wall itself what is counted.
+//
 // Where two sources of one component differ by more than their intervals allow, the ledger says so and keeps its choice.
 //
 // Invariant: total(i) is the sum of the energies of the counted rows over i, to the microjoule, for every interval, and
 // total(a,b) + total(b,c) == total(a,c).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "factors/power_model.h"
@@ -43,8 +48,14 @@ struct Row {
   std::string reason;                // why it is missing, estimated or derived; "" where measured
   bool overlap = false;
   const Track* track = nullptr;      // null where missing
+  std::vector<const Track*> plus;    // of the sum of several feeds: what comes to `track`
   std::vector<const Track*> minus;   // of a derived row: what is taken from `track`
 };
+
+// How far out the counted energy reaches.
+enum class Boundary { node, wall };
+
+constexpr std::string_view name_of(Boundary boundary) { return boundary == Boundary::node ? "node" : "wall"; }
 
 // The sum over the counted rows.
 struct Total {
@@ -65,6 +76,15 @@ class Ledger {
   Ledger(const Timeline& timeline, const std::optional<PowerModel>& model, Fill fill, std::vector<MissingPart> missing);
 
   std::span<const Row> rows() const { return rows_; }
+  Boundary boundary() const { return boundary_; }
+  // The node as a meter of the whole tells it; nothing where there is no such meter. Its row `track` is null, with the
+  // reason, where that meter said nothing.
+  const std::optional<Row>& whole_node() const { return whole_node_; }
+  // The wall, all feeds together, likewise.
+  const std::optional<Row>& wall() const { return wall_; }
+  // Takes the wall as a model derives it (ledger/derived_wall.h) into a ledger without a meter of the wall: as a row that
+  // is shown apart. `times` are those that the track points to.
+  void add_derived_wall(std::unique_ptr<const std::vector<MonoTime>> times, Track track, std::string reason);
   Span energy(const Row& row, Interval when) const;
   Total total(Interval when) const;
   // Sum of the counted rows' known energy alone: what total() counts, without its bounds. Fast.
@@ -78,14 +98,18 @@ class Ledger {
   void note_disagreements(const Timeline& timeline, const std::vector<const EnergySource*>& chosen);
   void add_measured(const std::vector<const EnergySource*>& chosen);
   void add_rest(const EnergySource& node);
+  void add_wall(const std::vector<const EnergySource*>& chosen, bool counted);
   void add_missing(std::vector<MissingPart> missing);
   void add_estimates(const Timeline& timeline, const PowerModel& model);
   bool has(const std::string& path) const;
   bool within_counted(const Component& component) const;
 
   Interval run_;
+  Boundary boundary_ = Boundary::node;
+  std::optional<Row> whole_node_, wall_;
   std::vector<Row> rows_;
   std::vector<std::unique_ptr<Track>> estimates_;
+  std::unique_ptr<const std::vector<MonoTime>> derived_times_;
   std::vector<std::string> flags_;
 };
 

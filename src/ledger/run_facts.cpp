@@ -104,6 +104,8 @@ const Entry entries[] = {
        f.baseline->end.ns = whole_of<std::int64_t>(j);
      }},
     {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
+    {"machine_kind",
+     [](const Json& j, RunFacts& f) { f.kind = {j.at("board").get<std::string>(), j.at("accelerators").get<std::vector<std::string>>()}; }},
     {"missing",
      [](const Json& j, RunFacts& f) {
        for (const Json& part : j)
@@ -138,6 +140,7 @@ Metadata to_metadata(const RunFacts& facts) {
   put("version", facts.version);
   put("command", facts.command);
   put("machine", to_json(facts.machine));
+  if (facts.kind != MachineKind{}) put("machine_kind", {{"board", facts.kind.board}, {"accelerators", facts.kind.accelerators}});
   put("factors", to_json(facts.factors));
   put("fill", fill_names[static_cast<int>(facts.fill)]);
   if (facts.exit_code) put("exit_code", *facts.exit_code);

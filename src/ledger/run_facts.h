@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/cpu_identity.h"
+#include "core/machine_kind.h"
 #include "core/result.h"
 #include "core/time.h"
 #include "ledger/ledger.h"
@@ -40,6 +41,7 @@ struct RunFacts {
   bool run_ended = false;
   std::optional<Interval> baseline;
   CpuIdentity machine;
+  MachineKind kind;                     // board and accelerators
   std::vector<MissingPart> missing;
   std::vector<WorkDone> work;           // --work
   std::int64_t marks_lost = 0;

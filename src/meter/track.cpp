@@ -38,6 +38,11 @@ Interval Track::covered() const {
   return whole;
 }
 
+Duration Track::typical_step() const {
+  if (empty() || times_->size() < 2) return {};
+  return nanoseconds((times_->back() - times_->front()).base_units() / static_cast<std::int64_t>(times_->size() - 1));
+}
+
 std::size_t Track::index_after(MonoTime t) const {
   return static_cast<std::size_t>(std::upper_bound(times_->begin(), times_->end(), t) - times_->begin());
 }

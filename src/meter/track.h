@@ -40,6 +40,8 @@ class Track {
   bool empty() const { return counts_.empty(); }
   Interval covered() const;                      // from the first good reading to the last
   const std::vector<Gap>& gaps() const { return gaps_; }
+  // The mean time between readings; 0 where there are fewer than two.
+  Duration typical_step() const;
   Quality quality() const { return quality_; }
 
   // Cumulative energy at `t`, clamped to the covered time.

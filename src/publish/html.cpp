@@ -12,6 +12,7 @@
 #include "publish/html_chart.h"
 #include "publish/html_style.h"
 #include "publish/html_text.h"
+#include "publish/layers.h"
 #include "publish/numbers.h"
 #include "publish/phrases.h"
 #include "publish/reasons.h"
@@ -176,6 +177,30 @@ std::string components(const Report& r) {
       any_overlap ? "<caption>Rows below the total lie inside rows above it and are not added.</caption>" : "", rows);
 }
 
+std::string layer_row(std::string_view css, std::string_view name, const std::optional<Estimate>& joules,
+                      const std::optional<double>& share, const std::string& words) {
+  return fmt::format("<tr{}><th scope=\"row\">{}</th>{}<td class=\"wide\">{}</td><td>{}</td><td class=\"words\">{}</td></tr>\n", css,
+                     html_text(name), energy_cell(joules ? std::optional(joules->value) : std::nullopt, words),
+                     joules ? fmt::format("{} to {}", to_text(joules->low), to_text(joules->high)) : "", share ? percent(*share) : "",
+                     html_text(words));
+}
+
+std::string layers(const Report& r) {
+  if (!tells_layers(r)) return {};
+  std::string rows, delays;
+  for (const ReportLayer& layer : r.layers) {
+    rows += layer_row(" class=\"sum\"", layer.label, layer.joules, std::nullopt, layer_words(layer, r.duration_s));
+    for (const ReportLayerPart& part : layer.parts) rows += layer_row("", part.label, part.joules, part.share, part_words(part));
+    rows += layer_row(" class=\"overlap\"", "not told apart", layer.residual.joules, layer.residual.share, residual_words(layer));
+  }
+  for (const ReportDelay& delay : r.delays) delays += fmt::format("<li>{}</li>\n", html_text(delay_words(delay)));
+  return "<h2>From the wall to the work</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><caption>In each layer the parts and what "
+         "is not told apart sum to the whole.</caption><thead><tr><th scope=\"col\">Layer</th><th scope=\"col\">Energy</th><th "
+         "scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th scope=\"col\" class=\"words\">Known "
+         "by</th></tr></thead>\n<tbody>\n" +
+         rows + "</tbody></table></div>\n" + (delays.empty() ? "" : "<ul class=\"notes\">\n" + delays + "</ul>\n");
+}
+
 std::string bar_cell(const std::optional<double>& share) {
   return share ? fmt::format("<td class=\"bar wide\" aria-hidden=\"true\"><i style=\"width:{:.2f}%\"></i></td>",
                              std::clamp(*share, 0.0, 1.0) * 100)
@@ -234,7 +259,7 @@ std::string report_html(const Report& report, const Chart& chart) {
                      html_text(command_words(report.command)), html_style());
   out += header(report) + "<main>\n" + total(report) + cards(report) + notes_list(report);
   out += "<h2>Power over time</h2>\n" + power_figure(picture_of(chart, report));
-  out += components(report) + phases(report) + processes(report) + "</main>\n";
+  out += components(report) + layers(report) + phases(report) + processes(report) + "</main>\n";
   out += fmt::format(
       "<footer>{} Intervals hold the truth with 90 % probability. Estimates are hatched.</footer>\n<script>{}</script>\n</body>\n</html>\n",
       sampling_words(report.sampling), html_script());

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "publish/layers.h"
 #include "publish/reasons.h"
 
 namespace joulery {
@@ -36,6 +37,7 @@ void write_by_quality(JsonWriter& json, const Report& report) {
 void write_energy(JsonWriter& json, const Report& report) {
   json.begin_object();
   write_estimate(json, report.energy.joules);
+  json.key("boundary").text(report.energy.boundary);
   json.key("quality").text(name_of(report.energy.quality));
   json.key("partial").boolean(report.energy.partial);
   write_strings(json.key("missing"), report.energy.missing);
@@ -56,7 +58,7 @@ void write_component(JsonWriter& json, const ReportComponent& c) {
   json.key("meter").text_or_null(c.meter);
   std::string reason = reason_of(c);
   if (reason.empty() && c.overlap)
-    reason = "contained in a row that is counted";
+    reason = is_wall(c) ? "contains what is counted: see layers" : "contained in a row that is counted";
   else if (reason.empty() && (!c.share || !c.mean_watts || !c.peak_watts))
     reason = "too few readings";
   json.key("reason").text_or_null(reason);
@@ -140,6 +142,7 @@ void write_carbon(JsonWriter& json, const Report& report) {
   json.key("high").number(carbon.high);
   json.key("g_per_kwh").number(known ? std::optional(carbon.g_per_kwh) : std::nullopt);
   json.key("pue").number(known ? std::optional(carbon.pue) : std::nullopt);
+  json.key("boundary").text_or_null(known ? carbon.boundary : "");
   json.key("place").text_or_null(carbon.place);
   json.key("source").text_or_null(carbon.source);
   if (carbon.year != 0)
@@ -156,6 +159,7 @@ void write_cost(JsonWriter& json, const Report& report) {
   json.key("amount").number(report.cost ? std::optional(report.cost->amount) : std::nullopt);
   json.key("currency").text_or_null(report.cost ? report.cost->currency : "");
   json.key("source").text_or_null(report.cost ? report.cost->source : "");
+  json.key("boundary").text_or_null(report.cost ? report.cost->boundary : "");
   json.key("reason").text_or_null(cost_reason(report));
   json.end_object();
 }
@@ -209,6 +213,7 @@ void write_report(JsonWriter& json, const Report& report) {
   write_all(json, "work", report.work, write_work);
   write_all(json, "kpis", report.kpis, write_kpi);
   write_all(json, "processes", report.processes, write_process);
+  write_layers(json, report);
   write_baseline(json.key("baseline"), report);
   write_carbon(json.key("carbon"), report);
   write_cost(json.key("cost"), report);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "publish/layers.h"
 #include "publish/numbers.h"
 #include "publish/phrases.h"
 #include "publish/reasons.h"
@@ -28,7 +29,10 @@ std::string interval_text(const std::optional<Estimate>& value) {
 
 std::string component_line(const ReportComponent& c) {
   const bool known = c.joules && c.quality != Quality::missing;
-  const std::string label = (c.overlap ? "of which " : "") + markdown_text(c.label.empty() ? c.path : c.label);
+  const std::string label = (is_wall(c) && c.overlap ? "around it: "
+                             : c.overlap             ? "of which "
+                                                     : "") +
+                            markdown_text(c.label.empty() ? c.path : c.label);
   std::string how(name_of(known ? c.quality : Quality::missing));
   if (!c.meter.empty()) how += ", " + markdown_text(c.meter);
   if (const std::string reason = reason_of(c); !reason.empty()) how += ": " + markdown_text(reason);
@@ -48,6 +52,25 @@ std::string components_table(const Report& report) {
                        to_text(report.energy.joules->value), interval_text(report.energy.joules), report.energy.partial ? "" : " 100 %",
                        or_missing(report.mean_watts), or_missing(report.peak_watts), known_words(report));
   return out;
+}
+
+std::string layer_line(std::string_view name, const std::optional<Estimate>& joules, const std::optional<double>& share,
+                       std::string_view words) {
+  return fmt::format("| {} | {} | {} | {} | {} |\n", name, joules ? to_text(joules->value) : "missing", interval_text(joules),
+                     share ? percent(*share) : "", markdown_text(words));
+}
+
+std::string layers_table(const Report& report) {
+  if (!tells_layers(report)) return {};
+  std::string out = "\n| Layer | Energy | 90 % interval | Share | Known by |\n|:--|--:|:-:|--:|:--|\n";
+  for (const ReportLayer& layer : report.layers) {
+    out += layer_line(fmt::format("**{}**", markdown_text(layer.label)), layer.joules, std::nullopt, layer_words(layer, report.duration_s));
+    for (const ReportLayerPart& part : layer.parts)
+      out += layer_line("… " + markdown_text(part.label), part.joules, part.share, part_words(part));
+    out += layer_line("… not told apart", layer.residual.joules, layer.residual.share, residual_words(layer));
+  }
+  for (const ReportDelay& delay : report.delays) out += fmt::format("\n- **Delay** {}", markdown_text(delay_words(delay)));
+  return out + (report.delays.empty() ? "" : "\n");
 }
 
 std::string phases_table(const Report& report) {
@@ -116,7 +139,7 @@ std::string report_markdown(const Report& report) {
   if (const std::string interval = interval_words(report); !interval.empty())
     out += fmt::format("{}; {}.\n\n", interval, known_words(report));
   out += code_block(command_words(report.command)) + "\n" + figures(report);
-  out += components_table(report) + phases_table(report);
+  out += components_table(report) + layers_table(report) + phases_table(report);
   std::string lines;
   for (const Note& note : notes(report)) lines += fmt::format("- {}{}\n", note.warning ? "⚠ " : "", markdown_text(note.text));
   if (!lines.empty()) out += "\n" + lines;

@@ -196,6 +196,7 @@ std::string carbon_words(const ReportCarbon& carbon) {
   if (carbon.low && carbon.high) words += fmt::format(" ({} to {})", grams_text(*carbon.low), grams_text(*carbon.high));
   words += fmt::format(" at {} g/kWh", compact(carbon.g_per_kwh));
   if (carbon.pue != 1.0) words += fmt::format(", PUE {}", to_decimal(carbon.pue));
+  if (carbon.boundary == "wall") words += ", of the energy at the wall";
   if (!carbon.place.empty()) words += "; " + printable(carbon.place);
   if (carbon.year != 0) words += fmt::format(" {}", carbon.year);
   if (!carbon.source.empty()) words += ", " + printable(carbon.source);

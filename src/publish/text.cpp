@@ -9,6 +9,8 @@
 
 #include "core/units.h"
 #include "publish/columns.h"
+#include "publish/layers.h"
+#include "publish/layers_text.h"
 #include "publish/numbers.h"
 #include "publish/phrases.h"
 #include "publish/reasons.h"
@@ -59,12 +61,12 @@ void add_components(const Report& report, std::vector<TableRow>& rows) {
   add_heading(rows, "Component", "known by", "mean", "peak");
   for (const ReportComponent& c : report.components)
     if (!c.overlap) rows.push_back(component_row(c));
-  const auto is_overlap = [](const ReportComponent& c) { return c.overlap; };
+  const auto is_overlap = [](const ReportComponent& c) { return c.overlap && !is_wall(c); };
   if (std::none_of(report.components.begin(), report.components.end(), is_overlap)) return;
   rows.push_back({.heading = true});
   rows.push_back({.name = "of which", .dim = true});
   for (const ReportComponent& c : report.components)
-    if (c.overlap) rows.push_back(component_row(c));
+    if (is_overlap(c)) rows.push_back(component_row(c));
 }
 
 std::optional<double> share_of(const std::optional<Energy>& part, const Report& report) {
@@ -214,6 +216,7 @@ std::string report_text(const Report& report, const TextStyle& asked) {
   std::string out = title_line(command_words(report.command), exit_words(report), exit_ink, style);
   out += "\n" + totals(report, style);
   if (!rows.empty()) out += "\n" + table_text(rows, style);
+  if (tells_layers(report)) out += "\n" + layers_text(report, style);
   out += results(report, style) + note_lines(report, style);
   return out;
 }

@@ -10,7 +10,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "publish"
-REPORTS = sorted(p for p in GOLDEN.glob("*.json") if not p.name.startswith("repeats"))
+REPORTS = sorted(p for p in GOLDEN.glob("*.json") if not p.name.startswith("repeats") and ".ledger" not in p.name)
+LEDGERS = sorted(GOLDEN.glob("*.ledger.json"))
 REPEATS = sorted(GOLDEN.glob("repeats*.json"))
 
 
@@ -51,7 +52,7 @@ def undescribed(value, node, root, where=""):
 
 
 def test_there_are_reports_to_check():
-    assert len(REPORTS) >= 6 and len(REPEATS) >= 2
+    assert len(REPORTS) >= 6 and len(REPEATS) >= 2 and len(LEDGERS) >= 1
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda p: p.stem)
@@ -66,6 +67,11 @@ def test_repeats_fit_the_schema(path):
     validator("repeats.json").validate(load(path))
     root = schema("repeats.json")
     assert list(undescribed(load(path), root, root)) == []
+
+
+@pytest.mark.parametrize("path", LEDGERS, ids=lambda p: p.stem)
+def test_ledgers_fit_the_schema(path):
+    validator("ledger.json").validate(load(path))
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda p: p.stem)
@@ -88,14 +94,18 @@ BREAKAGES = [
     ("an unknown quality", lambda r: r["energy"].update(quality="guessed")),
     ("no carbon", lambda r: r.pop("carbon")),
     ("null carbon without a reason", lambda r: r["carbon"].update(grams=None)),
+    ("a layer without a reason", lambda r: r["layers"][0].update(joules=None, reason=None)),
+    ("no delay without a reason", lambda r: r["meter_delays"][0].update(reason=None)),
+    ("an unknown boundary", lambda r: r["energy"].update(boundary="street")),
     ("a gap without a reason", lambda r: r["sampling"].update(gaps=[{"begin_s": 0, "end_s": 1, "reason": "", "energy_lost": False}])),
     ("an exit code that is unknown without a reason", lambda r: r.update(exit_code=None)),
 ]
 
 
-@pytest.mark.parametrize("change", [b[1] for b in BREAKAGES], ids=[b[0] for b in BREAKAGES])
-def test_the_schema_refuses(change):
-    report = copy.deepcopy(load(GOLDEN / "gpu_run.json"))
+@pytest.mark.parametrize("file, change", [("layered.json" if "lay" in b[0] else "gpu_run.json", b[1]) for b in BREAKAGES],
+                         ids=[b[0] for b in BREAKAGES])
+def test_the_schema_refuses(file, change):
+    report = copy.deepcopy(load(GOLDEN / file))
     change(report)
     with pytest.raises(jsonschema.ValidationError):
         validator("report.json").validate(report)

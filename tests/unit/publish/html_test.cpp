@@ -24,6 +24,7 @@ TEST(Html, LooksAsItsGoldenFiles) {
   expect_golden("partial.html", report_html(samples::partial(), samples::partial_chart()));
   expect_golden("zero_length.html", report_html(samples::zero_length(), {}));
   expect_golden("weird_names.html", report_html(samples::weird_names(), {}));
+  expect_golden("layered.html", report_html(samples::layered(), {}));
 }
 
 TEST(Html, AsksNothingOfAnyServer) {

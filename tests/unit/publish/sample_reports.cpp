@@ -211,6 +211,52 @@ Report weird_names() {
   return r;
 }
 
+// A wall of 1300 J that tells 1.7 s late, a node of 1000 J by its own meter, and a package that leaves 400 J of it; memory
+// that cannot be read; two processes and the rest of the machine.
+Report layered() {
+  Report r;
+  r.command = {"python", "train.py"};
+  r.exit_code = 0;
+  r.begin = "2026-03-01T12:00:00Z";
+  r.duration_s = 10;
+  r.mean_watts = 100;
+  r.peak_watts = 110;
+  r.energy = {estimate(1'000'000'000, 950'000'000, 1'050'000'000), Quality::derived, false, {}};
+  r.components = {
+      component("node/cpu/package-0", "CPU package 0", estimate(600'000'000, 594'000'000, 606'000'000), 0.6, 60, 70, Quality::measured,
+                "rapl.powercap"),
+      component("node/rest", "rest of the node", estimate(400'000'000, 349'000'000, 451'000'000), 0.4, 40, 45, Quality::derived, "hwmon",
+                "the node as a whole less its parts"),
+      component("wall", "wall", estimate(1'300'000'000, 1'287'000'000, 1'313'000'000), 0, 130, 150, Quality::integrated, "http-json")};
+  r.components[2].overlap = true;
+  r.components[2].share.reset();
+  r.processes = {process(71, "python", 9, 500, 0.5), process(72, "loader", 1, 100, 0.1), process(0, "idle", 0, 400, 0.4)};
+  ReportLayer wall{"wall", "wall", estimate(1'079'000'000, 1'060'000'000, 1'098'000'000), Quality::integrated, "http-json", "", 0, 8.3,
+                   {},     {}};
+  wall.parts = {{"node", "whole node", estimate(830'000'000, 788'500'000, 871'500'000), 830.0 / 1079, Quality::integrated, "hwmon", ""}};
+  wall.residual = {estimate(249'000'000, 203'000'000, 295'000'000), 249.0 / 1079, "loss of the power supply", ""};
+  ReportLayer node{"node", "node", estimate(830'000'000, 788'500'000, 871'500'000), Quality::integrated, "hwmon", "", 0, 8.3, {}, {}};
+  node.parts = {{"node/cpu/package-0", "CPU package 0", estimate(840'000'001, 831'600'000, 848'400'000), 840.000001 / 830,
+                 Quality::measured, "rapl.powercap", ""},
+                {"node/dram", "DRAM", std::nullopt, std::nullopt, Quality::missing, "", "this processor has no DRAM domain"}};
+  node.residual = {estimate(-10'000'001, -52'000'000, 32'000'000), -10.000001 / 830, "fans, board, storage, network",
+                   "the parts read 10.0 J more than the whole; their errors allow for it"};
+  ReportLayer work{"workloads", "workloads", r.energy.joules, Quality::derived, "", "", 0, 10, {}, {}};
+  work.parts = {
+      {"process/71", "python", estimate(500'000'000, 475'000'000, 525'000'000), 0.5, Quality::derived, "", "shared out by CPU time"},
+      {"process/72", "loader | <b>", estimate(100'000'000, 95'000'000, 105'000'000), 0.1, Quality::derived, "", "shared out by CPU time"}};
+  work.residual = {estimate(400'000'000, 380'000'000, 420'000'000), 0.4, "idle", ""};
+  r.layers = {wall, node, work};
+  r.delays = {{"node", "hwmon", "rapl.powercap", std::nullopt, std::nullopt, std::nullopt, std::nullopt,
+               "the load hardly changed: a flat power tells no delay"},
+              {"wall", "http-json", "rapl.powercap", 1700, 1650, 1750, 0.98, ""}};
+  r.carbon = ReportCarbon{1300.0 / 3.6e6 * 100, 1287.0 / 3.6e6 * 100, 1313.0 / 3.6e6 * 100, 100, 1.2, "FR", "Ember", 2023, "", {}, "wall"};
+  r.cost_reason = "no tariff was given; use --tariff";
+  r.baseline_reason = "not measured";
+  r.sampling = {0.1, 100, 0, {}};
+  return r;
+}
+
 std::vector<Report> three_runs() {
   std::vector<Report> runs;
   for (const int joules_whole : {90, 100, 110}) {
@@ -303,8 +349,8 @@ Chart many_steps_chart() {
 }
 
 std::vector<std::pair<std::string, Report>> all() {
-  return {{"gpu_run", gpu_run()},         {"vm_estimate", vm_estimate()}, {"partial", partial()},
-          {"zero_length", zero_length()}, {"failed", failed()},           {"weird_names", weird_names()}};
+  return {{"gpu_run", gpu_run()}, {"vm_estimate", vm_estimate()}, {"partial", partial()}, {"zero_length", zero_length()},
+          {"failed", failed()},   {"weird_names", weird_names()}, {"layered", layered()}};
 }
 
 }  // namespace joulery::samples
