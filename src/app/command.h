@@ -25,6 +25,7 @@ int doctor_command(std::vector<std::string> arguments);
 int log_command(std::vector<std::string> arguments);
 int report_command(std::vector<std::string> arguments);
 int export_command(std::vector<std::string> arguments);
+int import_command(std::vector<std::string> arguments);
 int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);
 int places_command(std::vector<std::string> arguments);
