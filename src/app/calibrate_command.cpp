@@ -3,6 +3,7 @@
 
 #include "app/command.h"
 #include "app/command_line.h"
+#include "app/sensor_gains.h"
 #include "app/user_folders.h"
 #include "core/units.h"
 #include "factors/calibration.h"
@@ -21,6 +22,7 @@ Result<Power> watts_of(const std::string& text, const char* option) {
 }  // namespace
 
 int calibrate_command(std::vector<std::string> arguments) {
+  if (asks_for_sensor(arguments)) return calibrate_sensor(std::move(arguments));
   CLI::App app(
       "Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy\nand, better still, with half "
       "of them busy.",

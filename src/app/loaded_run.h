@@ -34,6 +34,7 @@ class LoadedRun {
 
  private:
   LoadedRun() = default;
+  Result<void> judge_sensors();
   RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_}; }
 
   RunFacts facts_;

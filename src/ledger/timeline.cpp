@@ -38,6 +38,27 @@ bool tells_energy(const Channel& channel) {
          (channel.measurand == Measurand::power && channel.behaviour == Behaviour::gauge);
 }
 
+// A sensor whose window is shorter than its period sees a part of the time.
+bool sees_a_part(const Channel& channel) {
+  return channel.behaviour == Behaviour::gauge && channel.averaging_window > Duration{} &&
+         channel.averaging_window < channel.update_period;
+}
+
+std::vector<GaugeUpdate> updates_of(const Channel& channel, const std::vector<MonoTime>& times, const Series::Column& column) {
+  std::vector<GaugeUpdate> updates;
+  if (!sees_a_part(channel)) return updates;
+  std::optional<std::int64_t> before;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!column.reason.empty() && column.reason[i] != MissingReason::none) continue;
+    if (before && *before != column.raw[i]) updates.push_back({times[i], static_cast<double>(column.raw[i]) * channel.unit});
+    before = column.raw[i];
+  }
+  return updates;
+}
+
+// Kinds of log whose figures are another tool's estimates, or hold some that cannot be told from what was measured.
+Quality known_as(const std::string& kind) { return kind == "codecarbon" ? Quality::estimated : Quality::measured; }
+
 Track track_of(const Channel& channel, const std::vector<MonoTime>& times, Series::Column& column,
                std::span<const Suspension> suspensions) {
   if (channel.behaviour == Behaviour::counter) return unwrap_counter(channel, times, std::move(column.raw), column.reason, suspensions);
@@ -81,10 +102,14 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
     timeline.rounds = std::max(timeline.rounds, static_cast<std::int64_t>(times.size()));
     if (d == 0 || device.interval < timeline.interval) timeline.interval = device.interval;
     if (const auto activity = activity_of(device, times, *series, threads)) timeline.cpu = activity;
-    for (std::size_t c = 0; c < device.channels.size(); ++c)
-      if (tells_energy(device.channels[c]))
-        timeline.sources.push_back(
-            {device.kind, device.name, device.channels[c], track_of(device.channels[c], times, series->columns[c], timeline.suspensions)});
+    for (std::size_t c = 0; c < device.channels.size(); ++c) {
+      if (!tells_energy(device.channels[c])) continue;
+      const Channel& channel = device.channels[c];
+      std::vector<GaugeUpdate> updates = updates_of(channel, times, series->columns[c]);
+      Track track = track_of(channel, times, series->columns[c], timeline.suspensions);
+      track.worsen(known_as(device.kind));
+      timeline.sources.push_back({device.kind, device.name, channel, std::move(track), std::move(updates)});
+    }
   }
   const auto run_begin = instant(recording.metadata(), "run_begin_ns"), run_end = instant(recording.metadata(), "run_end_ns");
   timeline.run_ended = run_end.has_value();
