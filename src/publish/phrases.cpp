@@ -52,6 +52,7 @@ constexpr FlagWords flag_words[] = {
     {"times-assumed", true, "The log holds no times: its snapshots are taken as evenly spaced."},
     {"codecarbon-values", true, "CodeCarbon's figures are measured or estimated, and its file does not say which: all count as estimated."},
     {"slurm-exclusive", true, "Slurm's energy is that of whole nodes: it is the job's own only where it had them to itself."},
+    {"covered-by-sibling", false, "A second die of a card shows no power of its own: its sibling's holds it."},
     {"rows-left-out", true, "The log holds earlier runs, which are left out."},
     {"calibrated", false, "The estimate is calibrated with what a wall meter showed."},
 };
