@@ -93,10 +93,9 @@ Resonance slowest(const Periods& p) {
 }  // namespace
 
 std::string Resonance::text() const {
-  const std::string many = steps < 1 ? fmt::format("two steps of {} in every {}", to_text(step), updates == 1 ? "update" : fmt::format("{} updates", updates))
-                                     : fmt::format("{:g} {} of {} in every {}", static_cast<double>(updates) / steps,
-                                                   updates == 1 && steps == 1 ? "step" : "steps", to_text(step), "update");
-  return fmt::format("{} ({}), a beat of {}", many, to_text(update), to_text(beat));
+  const double in_an_update = static_cast<double>(updates) / steps;
+  const std::string many = in_an_update == 1 ? "one step" : in_an_update == 2 ? "two steps" : fmt::format("{:g} steps", in_an_update);
+  return fmt::format("{} of {} to an update of {}, a beat of {}", many, to_text(step), to_text(update), to_text(beat));
 }
 
 std::optional<Resonance> find_resonance(std::span<const GaugeUpdate> all, std::span<const Step> steps, Interval run) {

@@ -24,7 +24,7 @@ struct Resonance {
   int updates = 0;
   Duration beat;
   Power error;            // how far the mean over the steps may be off: half-width
-  std::string text() const;  // "2 steps of 52.2 ms against an update period of 101 ms: a beat of 3.4 s"
+  std::string text() const;  // "two steps of 52.2 ms to an update of 101 ms, a beat of 3.4 s"
 };
 
 // `updates` and `steps` by time, `steps` within `run`. Empty where there are fewer than 16 updates or steps within the run, where

@@ -75,7 +75,7 @@ std::string component_of(const Count& count) {
 }
 
 // One event of one socket while its lines are read. Energy that was not counted in an interval is lost: the counter then goes on
-// from a lower base, as one does that was reset.
+// from below, as one does that was reset.
 class Series {
  public:
   Series(const Count& count, WallTime start) : start_(start) {
@@ -84,31 +84,42 @@ class Series {
     device.kind = "perf-stat";
     device.name = std::string(event_prefix) + count.event + "/" + (count.socket.empty() ? "" : " S" + count.socket);
     device.channels = {std::move(channel)};
-    device.lines.push_back({start_, {LoggedValue{base_, MissingReason::none}}});
+    device.lines.push_back({start_, {LoggedValue{}}});
+    epochs_.push_back(0);
   }
   bool take(const Count& count) {
     const double end = count.at.value_or(count.ran_ns * 1e-9);
     if (!(end > 0) || end > 1e9) return false;
     LoggedLine line{start_ + seconds(end), {}};
     if (line.at <= device.lines.back().at) return false;
-    if (!count.joules || *count.joules < 0 || *count.joules > 1e9) {
+    if (!count.joules || *count.joules < 0 || total_ + *count.joules > most_joules) {
       line.values = {LoggedValue{0, count.joules ? MissingReason::rubbish : count.joules.error()}};
-      base_ -= epoch;
-      sum_ = 0;
+      sums_.push_back(0);
     } else {
-      sum_ += *count.joules;
-      line.values = {LoggedValue{base_ + to_whole(sum_ * 1e6), MissingReason::none}};
+      total_ += *count.joules;
+      sums_.back() += to_whole(*count.joules * 1e6);
+      line.values = {LoggedValue{sums_.back(), MissingReason::none}};
     }
     device.lines.push_back(std::move(line));
+    epochs_.push_back(sums_.size() - 1);
     return true;
+  }
+  // Each epoch above all that come after it.
+  LoggedDevice finish() {
+    std::vector<std::int64_t> base(sums_.size(), 0);
+    for (std::size_t k = base.size() - 1; k > 0; --k) base[k - 1] = base[k] + sums_[k] + 1;
+    for (std::size_t i = 0; i < device.lines.size(); ++i)
+      if (LoggedValue& value = device.lines[i].values[0]; value.reason == MissingReason::none) value.raw += base[epochs_[i]];
+    return std::move(device);
   }
   LoggedDevice device;
 
  private:
-  static constexpr std::int64_t epoch = 1'000'000'000'000'000;  // more microjoules than an epoch holds
+  static constexpr double most_joules = 1e12;  // twice that many microjoules still fit
   WallTime start_;
-  std::int64_t base_ = 4000 * epoch;
-  double sum_ = 0;
+  double total_ = 0;
+  std::vector<std::int64_t> sums_{0};  // microjoules of each epoch, between losses
+  std::vector<std::size_t> epochs_;    // of each line
 };
 
 }  // namespace
@@ -142,7 +153,7 @@ Result<ImportedLog> read_perf_stat_csv(std::string_view text, const ImportOption
     if (!one.take(*count) && refused++ == 0) first_refused = number;
   }
   for (auto& [key, one] : series)
-    if (one.device.lines.size() > 1) log.devices.push_back(std::move(one.device));
+    if (one.device.lines.size() > 1) log.devices.push_back(one.finish());
   if (log.devices.empty()) return fail(ErrorCode::format, "no energy that perf counted over a time", fmt::format("line {}", std::max<std::size_t>(first_refused, 1)), "");
   if (refused > 0) log.notes.push_back(fmt::format("lines-left-out: {}, the first is line {}", refused, first_refused));
   return log;
