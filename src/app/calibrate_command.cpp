@@ -6,6 +6,7 @@
 
 #include "app/command.h"
 #include "app/command_line.h"
+#include "app/sensor_gains.h"
 #include "app/user_folders.h"
 #include "core/units.h"
 #include "factors/calibration.h"
@@ -77,6 +78,7 @@ Result<Calibration> calibration_from(const CalibrateOptions& o) {
 }  // namespace
 
 int calibrate_command(std::vector<std::string> arguments) {
+  if (asks_for_sensor(arguments)) return calibrate_sensor(std::move(arguments));
   CLI::App app(
       "Teaches the estimate what a wall meter shows of this machine: at rest, with all CPUs busy\nand, better still, with half "
       "of them busy. Or learns from a recording with a wall meter what\nthe wall delivers for what the measured parts take.",

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "app/sensor_gains.h"
 #include "app/user_folders.h"
 #include "factors/calibration.h"
 #include "factors/wall_model.h"
+#include "ledger/cross_check.h"
 #include "ledger/derived_wall.h"
+#include "ledger/resonance.h"
 #include "ledger/run_facts.h"
+#include "ledger/sensor_gain.h"
 
 namespace joulery {
 namespace {
@@ -69,6 +73,17 @@ Result<LoadedRun> LoadedRun::load(const std::string& path, const ReportChoices& 
   return run;
 }
 
+// What sensors cannot know of themselves: a gain that a meter showed, steps that keep their pace, a counter that does not count.
+Result<void> LoadedRun::judge_sensors() {
+  const auto note = [&](std::vector<std::string> flags) { facts_.notes.insert(facts_.notes.end(), flags.begin(), flags.end()); };
+  const auto gains = known_gains();
+  if (!gains) return std::unexpected(gains.error());
+  note(apply_gains(*timeline_, *gains));
+  note(widen_for_resonance(*timeline_, steps_.steps));
+  note(cross_check_counters(*timeline_));
+  return {};
+}
+
 Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoices& choices) {
   LoadedRun run;
   auto facts = facts_from(recording.metadata());
@@ -77,6 +92,10 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   auto timeline = Timeline::from(recording, run.facts_.machine.threads);
   if (!timeline) return std::unexpected(timeline.error());
   run.timeline_ = std::make_unique<Timeline>(std::move(*timeline));
+  const auto marks = recording.marks();
+  if (!marks) return std::unexpected(marks.error());
+  run.steps_ = collect_steps(*marks, run.timeline_->run);
+  if (const auto judged = run.judge_sensors(); !judged) return std::unexpected(judged.error());
   const Fill fill = choices.fill.value_or(run.facts_.fill);
   // Reading the model's tables costs more than a short run: only where it will be used.
   if (fill == Fill::all || (fill == Fill::automatic && !anything_measured(*run.timeline_))) {
@@ -87,9 +106,6 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   run.ledger_ = std::make_unique<Ledger>(*run.timeline_, run.model_, fill, run.facts_.missing);
   if (fill != Fill::none)
     if (const auto derived = run.derive_wall_layer(); !derived) return std::unexpected(derived.error());
-  const auto marks = recording.marks();
-  if (!marks) return std::unexpected(marks.error());
-  run.steps_ = collect_steps(*marks, run.timeline_->run);
   auto processes = recording.processes();
   if (!processes) return std::unexpected(processes.error());
   run.processes_ = std::move(*processes);

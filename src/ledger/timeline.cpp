@@ -29,7 +29,6 @@ std::optional<Interval> interval_of(const Metadata& metadata, const std::string&
 
 // The tracks of a timeline that are still to be made, each of its own column: so all can be made at once.
 struct Work {
-  const Channel* channel;
   const std::vector<MonoTime>* times;
   Series::Column* column;
 };
@@ -45,6 +44,27 @@ bool tells_energy(const Channel& channel) {
   return (channel.measurand == Measurand::energy && channel.behaviour == Behaviour::counter) ||
          (channel.measurand == Measurand::power && channel.behaviour == Behaviour::gauge);
 }
+
+// A sensor whose window is shorter than its period sees a part of the time.
+bool sees_a_part(const Channel& channel) {
+  return channel.behaviour == Behaviour::gauge && channel.averaging_window > Duration{} &&
+         channel.averaging_window < channel.update_period;
+}
+
+std::vector<GaugeUpdate> updates_of(const Channel& channel, const std::vector<MonoTime>& times, const Series::Column& column) {
+  std::vector<GaugeUpdate> updates;
+  if (!sees_a_part(channel)) return updates;
+  std::optional<std::int64_t> before;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!column.reason.empty() && column.reason[i] != MissingReason::none) continue;
+    if (before && *before != column.raw[i]) updates.push_back({times[i], static_cast<double>(column.raw[i]) * channel.unit});
+    before = column.raw[i];
+  }
+  return updates;
+}
+
+// Kinds of log whose figures are another tool's estimates, or hold some that cannot be told from what was measured.
+Quality known_as(const std::string& kind) { return kind == "codecarbon" ? Quality::estimated : Quality::measured; }
 
 Track track_of(const Channel& channel, const std::vector<MonoTime>& times, Series::Column& column,
                std::span<const Suspension> suspensions) {
@@ -97,12 +117,15 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
     if (const auto activity = activity_of(device, times, all[d], threads)) timeline.cpu = activity;
     for (std::size_t c = 0; c < device.channels.size(); ++c)
       if (tells_energy(device.channels[c])) {
-        work.push_back({&device.channels[c], &times, &all[d].columns[c]});
-        timeline.sources.push_back({device.kind, device.name, device.channels[c], Track()});
+        work.push_back({&times, &all[d].columns[c]});
+        timeline.sources.push_back({device.kind, device.name, device.channels[c], Track(), {}});
       }
   }
   for_each_index(work.size(), [&](std::size_t i) {
-    timeline.sources[i].track = track_of(*work[i].channel, *work[i].times, *work[i].column, timeline.suspensions);
+    EnergySource& source = timeline.sources[i];
+    source.updates = updates_of(source.channel, *work[i].times, *work[i].column);
+    source.track = track_of(source.channel, *work[i].times, *work[i].column, timeline.suspensions);
+    source.track.worsen(known_as(source.meter));
   });
   const auto run_begin = instant(recording.metadata(), "run_begin_ns"), run_end = instant(recording.metadata(), "run_end_ns");
   timeline.run_ended = run_end.has_value();

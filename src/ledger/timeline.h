@@ -14,12 +14,19 @@
 
 namespace joulery {
 
+// A reading of a gauge that differs from the one before: the device has refreshed it.
+struct GaugeUpdate {
+  MonoTime at;
+  double watts = 0;
+};
+
 // One way to know a component's energy; several may tell the same component.
 struct EnergySource {
   std::string meter;      // "rapl.powercap"
   std::string device;     // "package-0"
   Channel channel;
   Track track;
+  std::vector<GaugeUpdate> updates;  // of a power sensor that does not see all of the time; empty for others
 };
 
 // Busy CPU seconds since the recording began, and how many CPUs share them.

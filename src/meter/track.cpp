@@ -6,14 +6,15 @@
 namespace joulery {
 
 Track::Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
-             std::vector<Gap> gaps, double roughness)
+             std::vector<Gap> gaps, double roughness, Duration blur)
     : times_(&times),
       counts_(std::move(counts)),
       unit_(unit),
       accuracy_(accuracy),
       quality_(quality),
       gaps_(std::move(gaps)),
-      roughness_(roughness) {}
+      roughness_(roughness),
+      blur_(blur) {}
 
 Track::Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> value, std::vector<std::int64_t> low,
              std::vector<std::int64_t> high, std::vector<Gap> gaps)
@@ -62,7 +63,25 @@ Energy Track::position_in(const std::vector<std::int64_t>& counts, MonoTime t) c
   return to_energy(static_cast<double>(counts[next - 1]) + step * fraction);
 }
 
+void Track::scale(double factor, Accuracy left) {
+  unit_ *= factor;
+  roughness_ *= factor * factor;
+  accuracy_ = left;
+}
+
+// Smearing a step of power over `blur` moves at most an eighth of blur × step across its middle; the means of half a blur on
+// either side differ by half the step, and their joules by a quarter of blur × step: so half of that difference bounds it.
+double Track::blur_error(MonoTime t) const {
+  const std::size_t next = index_after(t);
+  Duration half = nanoseconds(blur_.base_units() / 2);
+  if (next > 0 && next < times_->size()) half = std::max(half, nanoseconds(((*times_)[next] - (*times_)[next - 1]).base_units() / 2));
+  if (t - half < times_->front() || times_->back() < t + half) return unit_;
+  const Energy before = position(t) - position(t - half), after = position(t + half) - position(t);
+  return unit_ + std::abs(to_joules(after - before)) / 2;
+}
+
 double Track::edge_error(MonoTime t) const {
+  if (blur_ > Duration{}) return blur_error(t);
   const std::size_t next = index_after(t);
   if (next == 0 || next == times_->size()) return unit_;
   const double step = static_cast<double>(counts_[next] - counts_[next - 1]) * unit_;

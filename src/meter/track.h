@@ -30,12 +30,25 @@ class Track {
  public:
   Track() = default;  // of which nothing is known
   // `times`: one per count, increasing, owned by the caller and outliving the track. `unit`: joules per count.
-  // `roughness`: variance in J² per second that sampling a varying power adds; 0 for counters.
+  // `roughness`: variance in J² per second that sampling a varying power adds; 0 for counters. `blur`: over how long a change of
+  // power is smeared, where the readings are means; 0 for counters and instants.
   Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
-        std::vector<Gap> gaps, double roughness = 0);
+        std::vector<Gap> gaps, double roughness = 0, Duration blur = {});
   // An estimate with its own 90 % band: cumulative microjoules of the value and of either bound, side by side.
   Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> value, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
         std::vector<Gap> gaps);
+
+  // Keeps the times that the track was made with, where they are not the caller's.
+  void keep(std::unique_ptr<const std::vector<MonoTime>> times) {
+    own_times_ = std::move(times);
+    times_ = own_times_.get();
+  }
+  // A systematic error beside the sensor's own: half-width of a 90 % interval.
+  void widen(Power half_width) { accuracy_.absolute += half_width; }
+  // What is known only as well as `least` allows.
+  void worsen(Quality least) { quality_ = worst(quality_, least); }
+  // Every joule times `factor`, which a meter has shown; what the sensor is then still wrong by.
+  void scale(double factor, Accuracy left);
 
   bool empty() const { return counts_.empty(); }
   Interval covered() const;                      // from the first good reading to the last
@@ -79,9 +92,11 @@ class Track {
  private:
   std::size_t index_after(MonoTime t) const;     // first reading later than t
   double edge_error(MonoTime t) const;           // joules, 90 %: where the border falls within a reading's interval
+  double blur_error(MonoTime t) const;           // the same, where readings are means
   Energy to_energy(double counts) const;
   Energy position_in(const std::vector<std::int64_t>& counts, MonoTime t) const;
 
+  std::unique_ptr<const std::vector<MonoTime>> own_times_;
   const std::vector<MonoTime>* times_ = nullptr;
   std::vector<std::int64_t> counts_;
   std::vector<std::int64_t> low_, high_;         // of an estimate; empty for a sensor
@@ -90,6 +105,7 @@ class Track {
   Quality quality_ = Quality::missing;
   std::vector<Gap> gaps_;
   double roughness_ = 0;
+  Duration blur_;
 };
 
 }  // namespace joulery

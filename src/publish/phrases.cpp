@@ -38,6 +38,22 @@ constexpr FlagWords flag_words[] = {
     {"family-by-numbers", false, "The estimate tells the processor's family by its numbers, not by its name."},
     {"size-assumed", false, "The estimate assumes how big the machine is that this processor stands in."},
     {"memory-share", false, "A limit on memory holds here: the estimate counts that share of the machine's memory."},
+    {"sensor-resonance", true, "The steps keep the pace of a power sensor that sees a part of the time: its interval is wider."},
+    {"counter-not-believed", true, "An energy counter differs from its device's power by more than a factor of three; the power is counted."},
+    {"sensor-gain", false, "A power sensor is corrected by what a meter showed."},
+    {"sensor-unknown", true, "The log does not name the card: its power sensor is taken as one that averages over a second."},
+    {"sensor-window-from-readings", false, "The readings show that the power sensor does not average over a second."},
+    {"gpu-unnamed", false, "The log tells no cards apart: all its lines are taken as one card's."},
+    {"imported", false, "This recording was made of another tool's log."},
+    {"clock-of-the-log", false, "Times are the log's times of day: a step of that clock is not seen."},
+    {"no-wall-clock", false, "The log holds no time of day: when it was is not known."},
+    {"clock-went-back", true, "The log's clock went back; what lies before it again is left out."},
+    {"lines-left-out", true, "Lines of the log are no readings and were left out."},
+    {"times-assumed", true, "The log holds no times: its snapshots are taken as evenly spaced."},
+    {"codecarbon-values", true, "CodeCarbon's figures are measured or estimated, and its file does not say which: all count as estimated."},
+    {"slurm-exclusive", true, "Slurm's energy is that of whole nodes: it is the job's own only where it had them to itself."},
+    {"covered-by-sibling", false, "A second die of a card shows no power of its own: its sibling's holds it."},
+    {"rows-left-out", true, "The log holds earlier runs, which are left out."},
     {"calibrated", false, "The estimate is calibrated with what a wall meter showed."},
 };
 
@@ -174,7 +190,10 @@ std::string command_words(const std::vector<std::string>& command) {
 }
 
 std::string exit_words(const Report& report) {
-  if (!report.exit_code) return "did not finish";
+  const auto says = [&](std::string_view name) {
+    return std::ranges::any_of(report.flags, [&](const std::string& flag) { return flag.starts_with(name); });
+  };
+  if (!report.exit_code) return says("imported:") ? "from a log" : "did not finish";
   for (const auto& [number, name] : signal_names)
     if (*report.exit_code == 128 + number) return fmt::format("exit {} ({})", *report.exit_code, name);
   return fmt::format("exit {}", *report.exit_code);

@@ -52,9 +52,10 @@ using Metadata = std::map<std::string, std::string>;
 
 class RecordingWriter {
  public:
-  // Creates the file; an Error where the path exists, cannot be written, or the disk is full.
+  // Creates the file; an Error where the path exists, cannot be written, or the disk is full. `clocks` is the recording's first
+  // crossing: now, or that of a log from another time.
   static Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, std::vector<RecordedDevice> devices,
-                                                         const Metadata& metadata);
+                                                         const Metadata& metadata, const ClockMap& clocks = ClockMap::now());
   virtual ~RecordingWriter() = default;
 
   // These only append to memory (a mutex, no I/O) and may be called from any thread.

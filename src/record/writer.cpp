@@ -57,7 +57,7 @@ class Writer final : public RecordingWriter {
  public:
   Writer(Database database, const std::vector<RecordedDevice>& devices)
       : database_(std::move(database)), pending_(devices), devices_(devices.size()) {}
-  Result<void> begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata);
+  Result<void> begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata, const ClockMap& clocks);
 
   void add(const Round& round) override;
   void add(const Mark& mark) override;
@@ -89,7 +89,7 @@ class Writer final : public RecordingWriter {
   bool closed_ = false;
 };
 
-Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata) {
+Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata, const ClockMap& clocks) {
   const std::string numbers = "PRAGMA application_id=" + std::to_string(recording_application_id) +
                               ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
   // An empty recording need not survive a power cut: starting a run waits for no disk.
@@ -100,7 +100,7 @@ Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Met
   if (auto done = write_devices(database_, devices); !done) return done;
   if (auto done = database_.execute("COMMIT;PRAGMA synchronous=NORMAL"); !done) return done;
   incoming_.metadata = metadata;
-  incoming_.clocks.push_back(ClockMap::now());
+  incoming_.clocks.push_back(clocks);
   return flush();
 }
 
@@ -198,14 +198,14 @@ Result<void> Writer::rescue(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& path, std::vector<RecordedDevice> devices,
-                                                                 const Metadata& metadata) {
+                                                                 const Metadata& metadata, const ClockMap& clocks) {
   if (auto made = create_empty(path); !made) return std::unexpected(made.error());
   Result<void> begun;
   {
     auto database = Database::open_for_writing(path);
     if (database) {
       auto writer = std::make_unique<Writer>(std::move(*database), devices);
-      begun = writer->begin(devices, metadata);
+      begun = writer->begin(devices, metadata, clocks);
       if (begun) return writer;
     } else {
       begun = std::unexpected(database.error());
