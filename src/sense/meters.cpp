@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "sense/amd/amdsmi.h"
+#include "sense/amd/rocm_smi.h"
 #include "sense/host/cpu.h"
 #include "sense/hwmon/hwmon.h"
 #include "sense/nvidia/nvml.h"
@@ -23,6 +25,8 @@ Discovery local(const Machine& machine, const Settings&) {
 constexpr MeterKind kinds[] = {
     {"rapl.powercap", local<probe_powercap>},
     {"rapl.perf", local<probe_perf>},
+    {"amdsmi", local<probe_amdsmi>},
+    {"rocm_smi", local<probe_rocm_smi>},
     {"hwmon", local<probe_hwmon>},
     {"nvml", local<probe_nvml>},
     {"cpu", local<probe_cpu>},

@@ -9,6 +9,7 @@
 
 #include "sense/hwmon/hwmon_places.h"
 #include "sense/parse_number.h"
+#include "sense/pci_accelerators.h"
 
 namespace joulery {
 namespace {
@@ -44,6 +45,7 @@ class ChipReader {
     chip_.name = driver + (index == 0 ? "" : "-" + std::to_string(index));
     chip_.folder = std::move(folder);
     chip_.driver = std::move(driver);
+    card_ = card_of_chip();
   }
 
   HwmonChip read() {
@@ -66,6 +68,15 @@ class ChipReader {
 
   bool is_enabled(const std::string& sensor) const { return machine_.read_or_empty(path(sensor, "enable")) != "0"; }
 
+  // The card that the vendor's own library knows by the same PCI address; "" where the chip sits on none.
+  std::string card_of_chip() const {
+    const bool intel = chip_.driver == "i915" || chip_.driver == "xe";
+    if (!intel && chip_.driver != "amdgpu") return {};
+    const PciVendor& vendor = intel ? intel_pci : amd_pci;
+    const auto card = card_component(pci_cards(machine_, vendor), vendor, pci_address_of(machine_, chip_.folder));
+    return card ? card->path() : std::string();
+  }
+
   // amd_energy numbers its cores through all packages.
   int package_of_core(std::string_view text) const {
     const auto id =
@@ -74,7 +85,7 @@ class ChipReader {
   }
 
   Channel channel(const std::string& text, Measurand measurand, Behaviour behaviour) const {
-    HwmonPlace place = hwmon_place(chip_.driver, index_, text, package_of_core(text));
+    HwmonPlace place = hwmon_place(chip_.driver, index_, text, package_of_core(text), card_);
     Channel made;
     made.component = std::move(place.component);
     made.name = text;
@@ -160,6 +171,7 @@ class ChipReader {
   std::vector<std::string> files_;
   std::size_t index_;
   HwmonChip chip_;
+  std::string card_;
 };
 
 }  // namespace
