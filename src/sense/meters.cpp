@@ -7,8 +7,10 @@
 
 #include "sense/amd/amdsmi.h"
 #include "sense/amd/rocm_smi.h"
+#include "sense/habana/hlml.h"
 #include "sense/host/cpu.h"
 #include "sense/hwmon/hwmon.h"
+#include "sense/intel/level_zero.h"
 #include "sense/nvidia/nvml.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
@@ -27,6 +29,8 @@ constexpr MeterKind kinds[] = {
     {"rapl.perf", local<probe_perf>},
     {"amdsmi", local<probe_amdsmi>},
     {"rocm_smi", local<probe_rocm_smi>},
+    {"level_zero", local<probe_level_zero>},
+    {"hlml", local<probe_hlml>},
     {"hwmon", local<probe_hwmon>},
     {"nvml", local<probe_nvml>},
     {"cpu", local<probe_cpu>},

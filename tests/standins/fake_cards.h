@@ -133,7 +133,7 @@ static double joules_at(const Card* card, double t) {
   return sum;
 }
 
-static double watts_now(const Card* card) {
+static inline double watts_now(const Card* card) {
   double watts = 0;
   for (int i = 0; i < card->points && card->at_ms[i] <= now_ms(); ++i) watts = card->watts[i];
   return watts;
