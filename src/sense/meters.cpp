@@ -5,6 +5,7 @@
 
 #include "sense/amd/amdsmi.h"
 #include "sense/amd/rocm_smi.h"
+#include "sense/aws/neuron.h"
 #include "sense/google/tpu.h"
 #include "sense/habana/hlml.h"
 #include "sense/host/cpu.h"
@@ -33,6 +34,7 @@ constexpr MeterKind kinds[] = {
     {"rocm_smi", local<probe_rocm_smi>},
     {"level_zero", local<probe_level_zero>},
     {"hlml", local<probe_hlml>},
+    {"neuron", probe_neuron},
     {"tpu", probe_tpu},
     {"hwmon", local<probe_hwmon>},
     {"nvml", local<probe_nvml>},
