@@ -10,6 +10,7 @@
 #include "sense/habana/hlml.h"
 #include "sense/host/cpu.h"
 #include "sense/hwmon/hwmon.h"
+#include "sense/hwmon/jetson_iio.h"
 #include "sense/intel/level_zero.h"
 #include "sense/nvidia/nvml.h"
 #include "sense/rapl/msr.h"
@@ -37,6 +38,7 @@ constexpr MeterKind kinds[] = {
     {"neuron", probe_neuron},
     {"tpu", probe_tpu},
     {"hwmon", local<probe_hwmon>},
+    {"jetson.iio", local<probe_jetson_iio>},
     {"nvml", local<probe_nvml>},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},

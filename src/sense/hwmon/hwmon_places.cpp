@@ -15,7 +15,8 @@ struct Rule {
 };
 
 // Sources: Documentation/hwmon of Linux for amdgpu, amd_energy, acpi_power_meter, fam15h_power, ina3221, xe, i915;
-// NVIDIA's carrier boards name a module's total input VDD_IN or POM_5V_IN, of which the other rails are parts.
+// NVIDIA's carrier boards name a module's total input VDD_IN or POM_5V_IN, of which the other rails are parts; its guide to Grace
+// names the meters of a socket.
 // Errors: ina3221 is a shunt of 1 % with a 13-bit converter; graphics cards estimate, like NVIDIA's within a few per cent.
 constexpr Rule rules[] = {
     {"amdgpu", "", "%g", Scope::component, 0.10},
@@ -26,10 +27,12 @@ constexpr Rule rules[] = {
     {"amd_energy", "Esocket*", "node/cpu/package-%n", Scope::component, 0.05},
     {"amd_energy", "Ecore*", "node/cpu/package-%p/core/cpu-%n", Scope::component, 0.05},
     {"fam15h_power", "", "node/cpu/package-%i", Scope::component, 0.10},
-    {"power_meter", "Module Power*", "node/platform/%l", Scope::platform, 0.05},  // NVIDIA Grace: one meter for each part
-    {"power_meter", "Grace Power*", "node/platform/%l", Scope::platform, 0.05},
-    {"power_meter", "CPU Power*", "node/platform/%l", Scope::platform, 0.05},
-    {"power_meter", "SysIO Power*", "node/platform/%l", Scope::platform, 0.05},
+    // NVIDIA Grace: one meter for each part. A socket's "Grace" holds its CPU rail and its I/O (and its memory); "Module" holds
+    // the GPU too.
+    {"power_meter", "Module Power*", "node/platform/%l", Scope::platform, 0.05},
+    {"power_meter", "Grace Power Socket*", "node/cpu/package-%n", Scope::component, 0.05},
+    {"power_meter", "CPU Power Socket*", "node/cpu/package-%n/core", Scope::component, 0.05},
+    {"power_meter", "SysIO Power Socket*", "node/cpu/package-%n/sysio", Scope::component, 0.05},
     {"power_meter", "", "node", Scope::component, 0.05},
     {"ina3221", "VDD_IN", "node/board", Scope::component, 0.03},
     {"ina3221", "POM_5V_IN", "node/board", Scope::component, 0.03},

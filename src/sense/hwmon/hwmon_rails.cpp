@@ -145,7 +145,7 @@ class ChipReader {
     for (const auto& [current, current_items] : currents) {
       const std::string text = label(current);
       const std::string voltage = voltage_for(current, text, voltages);
-      if (voltage.empty() || text == "NC" || !current_items.contains("input")) continue;
+      if (voltage.empty() || text == "NC" || is_sum(current) || !current_items.contains("input")) continue;
       if (!is_enabled(current) || !is_enabled(voltage)) {
         chip_.disabled.push_back(text);
         continue;
@@ -155,6 +155,11 @@ class ChipReader {
       add(channel(text == current ? "power" + current.substr(4) : text, Measurand::power, Behaviour::gauge), path(voltage, item),
           path(current, item));
     }
+  }
+
+  // The INA3221 has three rails; what is numbered beyond them are its shunts, and the sum of all of its currents.
+  bool is_sum(std::string_view current) const {
+    return chip_.driver == "ina3221" && parse_whole<int>(current.substr(4)).value_or(0) > 3;
   }
 
   std::string voltage_for(const std::string& current, const std::string& text, const Sensors& voltages) const {
