@@ -1,15 +1,22 @@
 #include "sense/meters.h"
 
 #include <iterator>
-#include <map>
-#include <string>
 #include <utility>
 
+#include "sense/amd/amdsmi.h"
+#include "sense/amd/rocm_smi.h"
+#include "sense/aws/neuron.h"
+#include "sense/google/tpu.h"
+#include "sense/habana/hlml.h"
 #include "sense/host/cpu.h"
 #include "sense/hwmon/hwmon.h"
+#include "sense/hwmon/jetson_iio.h"
+#include "sense/intel/level_zero.h"
 #include "sense/nvidia/nvml.h"
+#include "sense/rapl/msr.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
+#include "sense/second_ways.h"
 
 namespace joulery {
 namespace {
@@ -23,53 +30,19 @@ Discovery local(const Machine& machine, const Settings&) {
 constexpr MeterKind kinds[] = {
     {"rapl.powercap", local<probe_powercap>},
     {"rapl.perf", local<probe_perf>},
+    {"rapl.msr", local<probe_msr>},
+    {"amdsmi", local<probe_amdsmi>},
+    {"rocm_smi", local<probe_rocm_smi>},
+    {"level_zero", local<probe_level_zero>},
+    {"hlml", local<probe_hlml>},
+    {"neuron", probe_neuron},
+    {"tpu", probe_tpu},
     {"hwmon", local<probe_hwmon>},
+    {"jetson.iio", local<probe_jetson_iio>},
     {"nvml", local<probe_nvml>},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},
 };
-
-bool burns(const Channel& channel) { return channel.measurand == Measurand::energy || channel.measurand == Measurand::power; }
-
-// Components that fast devices really gave a value for when asked once, and the kind that did.
-class Measured {
- public:
-  void take(Device& device) {
-    if (device.slow) return;
-    const std::span<const Channel> channels = device.meter->channels();
-    Sink sink(channels.size());
-    sink.start();
-    device.meter->read(sink);
-    sink.finish();
-    for (std::size_t i = 0; i < channels.size(); ++i)
-      if (burns(channels[i]) && sink.readings()[i].ok()) kinds_.emplace(channels[i].component, device.kind);
-  }
-
-  // The kind that measures all that this device could; "" where the device tells anything new.
-  std::string covering(const Device& device) const {
-    std::string kind;
-    for (const Channel& channel : device.meter->channels()) {
-      const auto known = kinds_.find(channel.component);
-      if (!burns(channel) || known == kinds_.end()) return {};
-      kind = known->second;
-    }
-    return kind;
-  }
-
- private:
-  std::map<Component, std::string> kinds_;
-};
-
-// A second way to the same counters costs time at each round and tells nothing: it is left out, and its findings say so.
-void leave_out_covered(Discovery& found, const Measured& measured) {
-  std::erase_if(found.devices, [&](const Device& device) {
-    const std::string by = measured.covering(device);
-    if (by.empty()) return false;
-    for (Finding& finding : found.findings)
-      if (finding.kind == device.kind && finding.readable) finding.reason = "not used: " + by + " measures the same";
-    return true;
-  });
-}
 
 template <class T>
 void append(std::vector<T>& to, std::vector<T>& from) {
@@ -82,14 +55,14 @@ std::span<const MeterKind> meter_kinds() { return kinds; }
 
 Discovery discover(const Machine& machine, const Settings& settings) {
   Discovery all;
-  Measured measured;
+  SecondWays second_ways;
   for (const MeterKind& kind : kinds) {
     Discovery found = kind.probe(machine, settings);
-    leave_out_covered(found, measured);
-    for (Device& device : found.devices) measured.take(device);
+    second_ways.take(found);
     append(all.devices, found.devices);
     append(all.findings, found.findings);
   }
+  second_ways.settle(all);
   return all;
 }
 

@@ -9,6 +9,7 @@
 
 #include "sense/hwmon/hwmon_places.h"
 #include "sense/parse_number.h"
+#include "sense/pci_accelerators.h"
 
 namespace joulery {
 namespace {
@@ -44,6 +45,7 @@ class ChipReader {
     chip_.name = driver + (index == 0 ? "" : "-" + std::to_string(index));
     chip_.folder = std::move(folder);
     chip_.driver = std::move(driver);
+    card_ = card_of_chip();
   }
 
   HwmonChip read() {
@@ -66,6 +68,15 @@ class ChipReader {
 
   bool is_enabled(const std::string& sensor) const { return machine_.read_or_empty(path(sensor, "enable")) != "0"; }
 
+  // The card that the vendor's own library knows by the same PCI address; "" where the chip sits on none.
+  std::string card_of_chip() const {
+    const bool intel = chip_.driver == "i915" || chip_.driver == "xe";
+    if (!intel && chip_.driver != "amdgpu") return {};
+    const PciVendor& vendor = intel ? intel_pci : amd_pci;
+    const auto card = card_component(pci_cards(machine_, vendor), vendor, pci_address_of(machine_, chip_.folder));
+    return card ? card->path() : std::string();
+  }
+
   // amd_energy numbers its cores through all packages.
   int package_of_core(std::string_view text) const {
     const auto id =
@@ -74,7 +85,7 @@ class ChipReader {
   }
 
   Channel channel(const std::string& text, Measurand measurand, Behaviour behaviour) const {
-    HwmonPlace place = hwmon_place(chip_.driver, index_, text, package_of_core(text));
+    HwmonPlace place = hwmon_place(chip_.driver, index_, text, package_of_core(text), card_);
     Channel made;
     made.component = std::move(place.component);
     made.name = text;
@@ -134,7 +145,7 @@ class ChipReader {
     for (const auto& [current, current_items] : currents) {
       const std::string text = label(current);
       const std::string voltage = voltage_for(current, text, voltages);
-      if (voltage.empty() || text == "NC" || !current_items.contains("input")) continue;
+      if (voltage.empty() || text == "NC" || is_sum(current) || !current_items.contains("input")) continue;
       if (!is_enabled(current) || !is_enabled(voltage)) {
         chip_.disabled.push_back(text);
         continue;
@@ -144,6 +155,11 @@ class ChipReader {
       add(channel(text == current ? "power" + current.substr(4) : text, Measurand::power, Behaviour::gauge), path(voltage, item),
           path(current, item));
     }
+  }
+
+  // The INA3221 has three rails; what is numbered beyond them are its shunts, and the sum of all of its currents.
+  bool is_sum(std::string_view current) const {
+    return chip_.driver == "ina3221" && parse_whole<int>(current.substr(4)).value_or(0) > 3;
   }
 
   std::string voltage_for(const std::string& current, const std::string& text, const Sensors& voltages) const {
@@ -160,6 +176,7 @@ class ChipReader {
   std::vector<std::string> files_;
   std::size_t index_;
   HwmonChip chip_;
+  std::string card_;
 };
 
 }  // namespace

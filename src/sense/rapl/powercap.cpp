@@ -90,13 +90,23 @@ Finding zone_finding(const std::string& device, const std::string& path, std::ex
   return blocked_finding(kind, device, Obstacle::powercap_unreadable, path + ": " + std::string(describe(reading.error())));
 }
 
-// A readable DRAM zone whose unit contradicts its processor is told: its joules are wrong by that factor.
-void check_dram_unit(const CpuInfo& cpu, const Channel& channel, Finding& finding) {
-  if (!finding.readable || !channel.component.path().starts_with("node/dram")) return;
+constexpr Advice psys_unit{
+    "this kernel takes the unit of this processor's platform counter from the wrong register: it counts whole joules, and what is shown "
+    "here is too little by the ratio of the units",
+    "sudo apt-get dist-upgrade  # a kernel that knows this processor"};
+
+// A readable zone whose unit contradicts its processor is told: its joules are wrong by that factor.
+void check_unit(const CpuInfo& cpu, const Channel& channel, Finding& finding) {
+  if (!finding.readable) return;
   const double range_joules = static_cast<double>(channel.range) * channel.unit;
-  if (!rapl_dram_unit_error(cpu.vendor, cpu.family, cpu.model, range_joules)) return;
-  finding.reason = advice(Obstacle::powercap_dram_unit).reason;
-  finding.remedy = advice(Obstacle::powercap_dram_unit).remedy;
+  const std::string& path = channel.component.path();
+  const auto tell = [&](const Advice& what) {
+    finding.reason = what.reason;
+    finding.remedy = what.remedy;
+  };
+  if (path.starts_with("node/dram") && rapl_dram_unit_error(cpu.vendor, cpu.family, cpu.model, range_joules))
+    tell(advice(Obstacle::powercap_dram_unit));
+  if (path.starts_with("node/platform") && rapl_psys_unit_error(cpu.vendor, cpu.family, cpu.model, range_joules)) tell(psys_unit);
 }
 
 Finding nothing_found(const Machine& machine) {
@@ -132,7 +142,7 @@ Discovery probe_powercap(const Machine& machine) {
     const auto first = LiveFile(path).read_count(mono_coarse());
     any_readable = any_readable || first;
     discovery.findings.push_back(zone_finding(channel.name, path, first));
-    check_dram_unit(cpu, channel, discovery.findings.back());
+    check_unit(cpu, channel, discovery.findings.back());
     meter->add(std::move(channel), path);
   }
   if (zones.empty())

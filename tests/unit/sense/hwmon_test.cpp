@@ -5,6 +5,7 @@
 #include <map>
 
 #include "sense/hwmon/hwmon_places.h"
+#include "sense/hwmon/jetson_iio.h"
 #include "tests/unit/sense/tree.h"
 
 namespace joulery {
@@ -91,7 +92,71 @@ TEST(Hwmon, ModulesHaveATotalAndRailsWithinIt) {
 TEST(Hwmon, TwoWholeNodesCannotBe) {
   EXPECT_EQ(hwmon_place("power_meter", 0, "power1", -1).scope, Scope::component);
   EXPECT_EQ(hwmon_place("power_meter", 1, "power1", -1).scope, Scope::platform);
-  EXPECT_EQ(hwmon_place("power_meter", 0, "Grace Power Socket 0", -1).scope, Scope::platform);
+  EXPECT_EQ(hwmon_place("power_meter", 0, "Module Power Socket 0", -1).scope, Scope::platform);
+}
+
+// One ACPI power meter for each part of each socket, named by its oem_info.
+TEST(Hwmon, TheMetersOfGraceCountTheSocketOnce) {
+  Tree tree;
+  const std::pair<const char*, const char*> meters[] = {{"Module Power Socket 0", "600000000"}, {"Grace Power Socket 0", "250000000"},
+                                                        {"CPU Power Socket 0", "180000000"},    {"SysIO Power Socket 0", "40000000"},
+                                                        {"Grace Power Socket 1", "100000000"}};
+  int number = 0;
+  for (const auto& [name, microwatts] : meters) {
+    const std::string chip = std::string(chips) + "hwmon" + std::to_string(number++) + "/";
+    tree.file(chip + "name", "power_meter\n").file(chip + "power1_average", microwatts).file(chip + "power1_oem_info", std::string(name) + "\n");
+    tree.file(chip + "power1_average_interval", "50\n");
+  }
+  const Discovery found = probe_hwmon(tree.machine());
+  ASSERT_EQ(found.devices.size(), 5u);
+  std::map<std::string, double> counted;
+  for (const Device& device : found.devices) {
+    const Channel& channel = device.meter->channels()[0];
+    EXPECT_EQ(channel.averaging_window, milliseconds(50));
+    if (channel.scope == Scope::component) counted[channel.component.path()] = values(*device.meter).begin()->second;
+  }
+  EXPECT_THAT(counted, UnorderedElementsAre(std::pair("node/cpu/package-0", 250.0), std::pair("node/cpu/package-0/core", 180.0),
+                                            std::pair("node/cpu/package-0/sysio", 40.0), std::pair("node/cpu/package-1", 100.0)));
+}
+
+// JetPack 5: the mainline driver's files, with what is beyond the three rails.
+TEST(Hwmon, AJetsonsModuleCountsItsTotalOnceAndNoShunts) {
+  Tree tree;
+  const std::string chip = std::string(chips) + "hwmon2/";
+  tree.file(chip + "name", "ina3221\n");
+  const std::pair<const char*, const char*> rails[] = {{"VDD_IN", "3000"}, {"VDD_CPU_GPU_CV", "1000"}, {"NC", "7"}};
+  for (int i = 0; i < 3; ++i) {
+    const std::string k = std::to_string(i + 1);
+    tree.file(chip + "in" + k + "_input", "5000\n").file(chip + "in" + k + "_label", std::string(rails[i].first) + "\n");
+    tree.file(chip + "curr" + k + "_input", std::string(rails[i].second) + "\n").file(chip + "in" + std::to_string(i + 4) + "_input", "9\n");
+    tree.file(chip + "curr" + k + "_label", std::string(rails[i].first) + "\n");
+  }
+  tree.file(chip + "in7_input", "27\n").file(chip + "in7_label", "sum of shunt voltages\n").file(chip + "curr4_input", "4007\n");
+  const Discovery found = probe_hwmon(tree.machine());
+  ASSERT_EQ(found.devices.size(), 1u);
+  EXPECT_THAT(values(*found.devices[0].meter), UnorderedElementsAre(std::pair("VDD_IN", 15.0), std::pair("VDD_CPU_GPU_CV", 5.0)));
+  EXPECT_THAT(component_paths(*found.devices[0].meter), UnorderedElementsAre("node/board", "node/board/VDD_CPU_GPU_CV"));
+}
+
+// JetPack 4: milliwatts, and the monitors found by the bus that they sit on.
+TEST(JetsonIio, AnOlderModuleCountsItsTotalOnce) {
+  Tree tree;
+  const std::string chip = "/sys/bus/i2c/devices/6-0040/", device = chip + "iio:device0/";
+  tree.file(chip + "name", "ina3221x\n").file("/sys/bus/i2c/devices/0-0050/name", "24c02\n");
+  const std::pair<const char*, const char*> rails[] = {{"POM_5V_IN", "4321"}, {"POM_5V_GPU", "900"}, {"NC", "1"}};
+  for (int i = 0; i < 3; ++i)
+    tree.file(device + "rail_name_" + std::to_string(i), std::string(rails[i].first) + "\n")
+        .file(device + "in_power" + std::to_string(i) + "_input", std::string(rails[i].second) + "\n");
+  const Discovery found = probe_jetson_iio(tree.machine());
+  ASSERT_EQ(found.devices.size(), 1u);
+  EXPECT_THAT(values(*found.devices[0].meter), UnorderedElementsAre(std::pair("POM_5V_IN", 4.321), std::pair("POM_5V_GPU", 0.9)));
+  EXPECT_THAT(component_paths(*found.devices[0].meter), UnorderedElementsAre("node/board", "node/board/POM_5V_GPU"));
+  EXPECT_TRUE(probe_hwmon(tree.machine()).devices.empty());
+}
+
+TEST(JetsonIio, AnotherMachineHasNone) {
+  Tree tree;
+  EXPECT_FALSE(probe_jetson_iio(tree.machine()).findings.at(0).found);
 }
 
 TEST(Hwmon, NothingToMeasureIsAFinding) {

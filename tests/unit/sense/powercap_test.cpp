@@ -267,5 +267,14 @@ TEST(Powercap, DramInTheWrongUnitIsTold) {
   EXPECT_EQ(finding_for(probe_powercap(tree.machine()), "package-0/dram")->reason, "");
 }
 
+TEST(Powercap, ThePlatformInTheWrongUnitIsTold) {
+  Tree tree;
+  tree.file("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n");
+  tree.zone("intel-rapl:0", "package-0", 1).zone("intel-rapl:1", "psys", 1);                        // 61 µJ a count
+  EXPECT_THAT(finding_for(probe_powercap(tree.machine()), "psys")->reason, HasSubstr("whole joules"));
+  tree.zone("intel-rapl:1", "psys", 1, 4294967295000000);                                           // 1 J a count
+  EXPECT_EQ(finding_for(probe_powercap(tree.machine()), "psys")->reason, "");
+}
+
 }  // namespace
 }  // namespace joulery

@@ -27,5 +27,18 @@ TEST(RaplUnits, AZoneThatClaimsAnotherUnitIsSeen) {
   EXPECT_FALSE(rapl_dram_unit_error("GenuineIntel", 6, 63, 0));
 }
 
+TEST(RaplUnits, ThePlatformOfSapphireAndEmeraldRapidsCountsJoules) {
+  for (const int model : {143, 207}) EXPECT_DOUBLE_EQ(rapl_psys_unit("GenuineIntel", 6, model, esu_14), 1.0) << model;
+  EXPECT_DOUBLE_EQ(rapl_psys_unit("GenuineIntel", 6, 158, esu_14), 1.0 / 16384);
+  EXPECT_FALSE(rapl_psys_unit_error("GenuineIntel", 6, 143, 4294967295.0));
+  EXPECT_NEAR(*rapl_psys_unit_error("GenuineIntel", 6, 143, 262143.328850), 16384, 1);
+  EXPECT_FALSE(rapl_psys_unit_error("GenuineIntel", 6, 158, 262143.328850));
+}
+
+TEST(RaplUnits, SmallAtomsSayMicrojoules) {
+  for (const int model : {55, 74, 76, 90}) EXPECT_DOUBLE_EQ(rapl_package_unit("GenuineIntel", 6, model, 5), 32e-6) << model;
+  EXPECT_DOUBLE_EQ(rapl_package_unit("GenuineIntel", 6, 158, esu_14), 1.0 / 16384);
+}
+
 }  // namespace
 }  // namespace joulery
