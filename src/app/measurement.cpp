@@ -32,12 +32,22 @@ std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const S
   return all;
 }
 
+// What is known of a device from the start: functions that its driver lacks, whose energy it counts.
+void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
+  const MonoTime now = mono_now();
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    for (const std::string& remark : devices[i].remarks)
+      writer.add(
+          RecordedEvent{{now, now}, "remark", devices[i].kind + " " + devices[i].name + ": " + remark, static_cast<std::int64_t>(i)});
+}
+
 // Takes rounds until the writer exists, which needs the sampler's intervals.
 struct LateConsumer final : RoundConsumer {
   RoundConsumer* target = nullptr;
   void take(const Round& round) override { target->take(round); }
   void missed(std::size_t device, MonoTime at, std::int64_t count) override { target->missed(device, at, count); }
   void suspended(const Suspension& suspension) override { target->suspended(suspension); }
+  void processes(std::size_t device, MonoTime at, std::span<const DeviceProcess> users) override { target->processes(device, at, users); }
 };
 
 // The command while it runs: marks, processes and the file are looked after until it ends.
@@ -137,6 +147,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   consumer.target = &recorder;
   (*writer)->add(ClockMap::now());
   sampler.start();
+  note_remarks(**writer, devices);
   RunFacts facts = plan.facts;
   if (plan.baseline > Duration{}) {
     const MonoTime begin = mono_now();

@@ -17,6 +17,9 @@ class Recorder final : public RoundConsumer {
   void missed(std::size_t device, MonoTime at, std::int64_t count) override {
     writer_.add(RecordedEvent{{at, at}, "missed", "device " + std::to_string(device), count});
   }
+  void processes(std::size_t device, MonoTime at, std::span<const DeviceProcess> users) override {
+    for (const DeviceProcess& user : users) writer_.add(DeviceProcessSample{device, at, user});
+  }
   void suspended(const Suspension& suspension) override {
     writer_.add(RecordedEvent{{suspension.at, suspension.at}, "suspended", "", suspension.length.base_units()});
   }

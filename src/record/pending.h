@@ -26,6 +26,7 @@ struct Incoming {
   std::vector<RoundColumns> rounds;  // one per device
   std::vector<Mark> marks;
   std::vector<ProcessSample> processes;
+  std::vector<DeviceProcessSample> device_processes;
   std::vector<RecordedEvent> events;
   std::vector<ClockMap> clocks;
   Metadata metadata;
@@ -74,6 +75,7 @@ struct Pending {
   Interner<std::string> mark_names;
   Interner<ProcessKey> processes;
   std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> process_rows;  // process, time, CPU time
+  std::vector<DeviceProcessSample> device_processes;
   std::vector<RecordedEvent> events;
   std::vector<ClockMap> clocks;
   Metadata metadata;
