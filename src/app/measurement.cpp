@@ -41,15 +41,6 @@ void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
           RecordedEvent{{now, now}, "remark", devices[i].kind + " " + devices[i].name + ": " + remark, static_cast<std::int64_t>(i)});
 }
 
-// Takes rounds until the writer exists, which needs the sampler's intervals.
-struct LateConsumer final : RoundConsumer {
-  RoundConsumer* target = nullptr;
-  void take(const Round& round) override { target->take(round); }
-  void missed(std::size_t device, MonoTime at, std::int64_t count) override { target->missed(device, at, count); }
-  void suspended(const Suspension& suspension) override { target->suspended(suspension); }
-  void processes(std::size_t device, MonoTime at, std::span<const DeviceProcess> users) override { target->processes(device, at, users); }
-};
-
 // The command while it runs: marks, processes and the file are looked after until it ends.
 class Attendance {
  public:
@@ -139,12 +130,11 @@ MeasurementEnd never_ran(Error error, int code, const std::string& recording) {
 MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress) {
   auto rings = RingDirectory::make();
   if (!rings) return never_ran(rings.error(), exit_own_failure, "");
-  LateConsumer consumer;
-  Sampler sampler(devices, plan.interval, consumer);
+  Recorder<RecordingWriter> recorder(devices);
+  Sampler sampler(devices, plan.interval, recorder);
   auto writer = RecordingWriter::create(plan.recording, recorded(devices, sampler), to_metadata(plan.facts));
   if (!writer) return never_ran(writer.error(), exit_own_failure, "");
-  Recorder recorder(**writer);
-  consumer.target = &recorder;
+  recorder.writer = writer->get();
   (*writer)->add(ClockMap::now());
   sampler.start();
   note_remarks(**writer, devices);
@@ -176,6 +166,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   Attendance attendance(**writer, marks, progress);
   const auto end = attendance.attend(*child, begin);
   sampler.stop();
+  for (std::string& flag : recorder.finish()) facts.notes.push_back(std::move(flag));
   (*writer)->add(ClockMap::now());
   MeasurementEnd result{exit_own_failure, true, false, std::nullopt, plan.recording};
   if (end) {

@@ -8,7 +8,11 @@
 
 namespace joulery {
 
-DeviceEvents::DeviceEvents(std::span<const Channel> channels) : channels_(channels.begin(), channels.end()), last_(channels.size()) {}
+DeviceEvents::DeviceEvents(std::span<const Channel> channels) {
+  for (std::size_t i = 0; i < channels.size(); ++i)
+    if (channels[i].measurand == Measurand::energy && channels[i].behaviour == Behaviour::counter && channels[i].range == 0)
+      counters_.push_back({i, channels[i].name, channels[i].unit});
+}
 
 DeviceEvent DeviceEvents::silence(MonoTime until) const {
   return {{*silent_since_, until},
@@ -18,18 +22,17 @@ DeviceEvent DeviceEvents::silence(MonoTime until) const {
 }
 
 void DeviceEvents::watch_counters(std::span<const Reading> readings, std::vector<DeviceEvent>& events) {
-  for (std::size_t i = 0; i < readings.size() && i < channels_.size(); ++i) {
-    const Channel& channel = channels_[i];
-    if (channel.measurand != Measurand::energy || channel.behaviour != Behaviour::counter || channel.range != 0 || !readings[i].ok())
-      continue;
-    if (last_[i] && readings[i].raw < *last_[i]) {
-      const auto joules_of = [&](std::int64_t raw) { return to_text(joules(static_cast<double>(raw) * channel.unit)); };
-      events.push_back({{last_good_, readings[i].after},
+  for (Counter& counter : counters_) {
+    if (counter.channel >= readings.size() || !readings[counter.channel].ok()) continue;
+    const std::int64_t raw = readings[counter.channel].raw;
+    if (counter.last && raw < *counter.last) {
+      const auto told = [&](std::int64_t counts) { return to_text(joules(static_cast<double>(counts) * counter.unit)); };
+      events.push_back({{last_good_, readings[counter.channel].after},
                         "counter fell",
-                        fmt::format("{} from {} to {}", channel.name, joules_of(*last_[i]), joules_of(readings[i].raw)),
+                        fmt::format("{} from {} to {}", counter.name, told(*counter.last), told(raw)),
                         0});
     }
-    last_[i] = readings[i].raw;
+    counter.last = raw;
   }
 }
 

@@ -34,8 +34,14 @@ class DeviceEvents {
   DeviceEvent silence(MonoTime until) const;
   void watch_counters(std::span<const Reading> readings, std::vector<DeviceEvent>& events);
 
-  std::vector<Channel> channels_;
-  std::vector<std::optional<std::int64_t>> last_;  // of counters that never wrap
+  // A counter that never wraps, and its last reading.
+  struct Counter {
+    std::size_t channel = 0;
+    std::string name;
+    double unit = 1;
+    std::optional<std::int64_t> last = {};
+  };
+  std::vector<Counter> counters_;
   std::optional<MonoTime> silent_since_;
   MissingReason why_ = MissingReason::none;
   std::int64_t silent_rounds_ = 0;

@@ -70,13 +70,18 @@ def test_a_gpu_lost_and_back_is_a_gap_from_when_to_when(run):
     gaps = [g for g in report["sampling"]["gaps"] if "node/gpu/0" in g["reason"] and "device lost" in g["reason"]]
     assert gaps and all(g["begin_s"] < g["end_s"] for g in gaps)
     assert not [g for g in report["sampling"]["gaps"] if "node/gpu/1" in g["reason"]]
+    lost = sql(run, "SELECT begin_s, end_s, count FROM events WHERE kind='device lost'")
+    assert len(lost) == 1 and float(lost[0][0]) < float(lost[0][1]) and int(lost[0][2]) > 1
     # The counter ran on: nothing of it is lost.
     assert row(report, "node/gpu/0")["joules"] == pytest.approx(300 * report["duration_s"], abs=300 * 0.25)
 
 
 def test_a_driver_loaded_anew_is_a_named_fall_of_the_counter(run):
     report = measured(run, H100 + "gpu 0 watts 0 300\ngpu 0 base 5000000\ngpu 0 reset 1000\n", "2.5")
-    assert [g for g in report["sampling"]["gaps"] if "counter fell" in g["reason"] and g["energy_lost"]]
+    assert [f for f in report["flags"] if f.startswith("counter-fell: nvml GPU-aaaa0000-0000") and "energy from 5." in f]
+    assert sql(run, "SELECT count(*) FROM events WHERE kind='counter fell'") == [["1"]]
+    # Its power tells what the counter lost.
+    assert row(report, "node/gpu/0")["joules"] == pytest.approx(300 * report["duration_s"], rel=0.2)
 
 
 def test_what_a_driver_lacks_is_an_event(run, library):
