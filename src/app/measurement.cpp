@@ -34,6 +34,15 @@ std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const S
   return all;
 }
 
+// What is known of a device from the start: functions that its driver lacks, whose energy it counts.
+void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
+  const MonoTime now = mono_now();
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    for (const std::string& remark : devices[i].remarks)
+      writer.add(
+          RecordedEvent{{now, now}, "remark", devices[i].kind + " " + devices[i].name + ": " + remark, static_cast<std::int64_t>(i)});
+}
+
 // Somebody looks on: keeps the last rounds and tells what was burnt.
 class Watcher {
  public:
@@ -143,7 +152,7 @@ MeasurementEnd never_ran(Error error, int code, const std::string& recording) {
 MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress) {
   auto rings = RingDirectory::make();
   if (!rings) return never_ran(rings.error(), exit_own_failure, "");
-  Recorder<RecordingWriter> recorder;
+  Recorder<RecordingWriter> recorder(devices);
   Sampler sampler(devices, plan.interval, recorder);
   auto writer = RecordingWriter::create(plan.recording, recorded(devices, sampler), to_metadata(plan.facts));
   if (!writer) return never_ran(writer.error(), exit_own_failure, "");
@@ -152,6 +161,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   if (progress) recorder.live = &watcher.emplace(plan, recorded(devices, sampler), progress).window();
   (*writer)->add(ClockMap::now());
   sampler.start();
+  note_remarks(**writer, devices);
   RunFacts facts = plan.facts;
   if (plan.baseline > Duration{}) {
     const MonoTime begin = mono_now();
@@ -180,6 +190,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   Attendance attendance(**writer, marks, watcher ? &*watcher : nullptr);
   const auto end = attendance.attend(*child, begin);
   sampler.stop();
+  for (std::string& flag : recorder.finish()) facts.notes.push_back(std::move(flag));
   (*writer)->add(ClockMap::now());
   MeasurementEnd result{exit_own_failure, true, false, std::nullopt, plan.recording};
   if (end) {

@@ -9,6 +9,7 @@
 
 #include "app/command.h"
 #include "app/command_line.h"
+#include "app/gpu_notes.h"
 #include "app/idle_memory.h"
 #include "app/measurement.h"
 #include "app/user_folders.h"
@@ -172,6 +173,7 @@ class Runner {
     plan_.facts.factors = choices->factors;
     plan_.facts.fill = choices->fill.value_or(Fill::automatic);
     plan_.facts.idle = recall_idle(discovery_);
+    if (const auto gpus = read_cuda_gpus(machine_)) plan_.facts.notes = gpu_notes(*gpus, cuda_environment(gpus->driver));
     if (o_.work) plan_.facts.work = {{o_.unit, *o_.work}};
     return std::nullopt;
   }

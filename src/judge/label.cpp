@@ -14,6 +14,7 @@ constexpr Pattern patterns[] = {
     {"node/cpu/package-", "CPU package "},
     {"node/dram/package-", "DRAM of package "},
     {"node/gpu/", "GPU "},
+    {"node/module/", "CPU and GPU module "},
     {"node/board/", "board: "},
     {"wall/", "wall, feed "},
 };

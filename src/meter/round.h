@@ -5,6 +5,7 @@
 #include <span>
 
 #include "meter/gap.h"
+#include "sense/device_process.h"
 #include "sense/reading.h"
 
 namespace joulery {
@@ -23,6 +24,8 @@ class RoundConsumer {
   // `count` deadlines of `device` passed unread before `at`.
   virtual void missed(std::size_t device, MonoTime at, std::int64_t count) = 0;
   virtual void suspended(const Suspension& suspension) = 0;
+  // Who used `device` at `at`, as it told; valid during the call only.
+  virtual void processes(std::size_t, MonoTime, std::span<const DeviceProcess>) {}
 };
 
 }  // namespace joulery

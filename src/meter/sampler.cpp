@@ -18,6 +18,8 @@ namespace {
 // A difference of the clocks below this is the time between reading the two.
 constexpr Duration least_suspension = milliseconds(20);
 constexpr Duration longest_plain_sleep = milliseconds(2);
+// Who uses a device is asked about once a second: a list costs more than a round, and changes slowly.
+constexpr Duration processes_period = milliseconds(950);
 
 // The boot clock is read between two looks at the monotonic one: where the thread was held up meanwhile, look again.
 Duration suspended_so_far() {
@@ -33,6 +35,7 @@ Duration suspended_so_far() {
 }  // namespace
 
 Sampler::Sampler(std::vector<Device>& devices, Duration interval, RoundConsumer& consumer) : devices_(devices), consumer_(consumer) {
+  asked_.resize(devices_.size(), MonoTime{-seconds(3600).base_units()});
   for (const Device& device : devices_) {
     intervals_.push_back(std::max(device.least_interval, safe_interval(device.meter->channels(), interval)));
     sinks_.emplace_back(device.meter->channels().size());
@@ -61,6 +64,14 @@ void Sampler::read(std::size_t device, MonoTime deadline) {
   devices_[device].meter->read(sink);
   sink.finish();
   consumer_.take({device, deadline, sink.readings()});
+  if (deadline - asked_[device] >= processes_period) ask_for_processes(device, deadline);
+}
+
+void Sampler::ask_for_processes(std::size_t device, MonoTime now) {
+  asked_[device] = now;
+  std::vector<DeviceProcess> users;
+  devices_[device].meter->processes(users);
+  if (!users.empty()) consumer_.processes(device, mono_now(), users);
 }
 
 void Sampler::start() {

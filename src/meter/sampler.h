@@ -40,6 +40,7 @@ class Sampler {
   std::vector<Group> groups() const;
   void run(const Group& group, MonoTime first);
   void read(std::size_t device, MonoTime deadline);
+  void ask_for_processes(std::size_t device, MonoTime now);
   bool wait_until(MonoTime deadline, Duration interval);  // false: stop was asked for
   void watch_suspension(BootTime boot, MonoTime now);
 
@@ -47,6 +48,7 @@ class Sampler {
   RoundConsumer& consumer_;
   std::vector<Duration> intervals_;
   std::vector<Sink> sinks_;
+  std::vector<MonoTime> asked_;                  // by device: when it was last asked who uses it
   std::vector<std::jthread> threads_;
   std::atomic<std::uint32_t> stop_ = 0;          // 1: stop was asked for; a futex, for a round must cost one wait and no more
   bool running_ = false;

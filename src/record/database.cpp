@@ -55,6 +55,10 @@ Statement& Statement::bind(std::int64_t value) {
   sqlite3_bind_int64(statement_, next_++, value);
   return *this;
 }
+Statement& Statement::bind_null() {
+  sqlite3_bind_null(statement_, next_++);
+  return *this;
+}
 Statement& Statement::bind(double value) {
   sqlite3_bind_double(statement_, next_++, value);
   return *this;
@@ -86,6 +90,7 @@ Result<void> Statement::run() {
   return {};
 }
 
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
 std::string Statement::text(int column) const {

@@ -29,12 +29,18 @@ class Statement {
   Statement& bind(double value);
   Statement& bind(std::string_view text);
   Statement& bind(std::span<const std::uint8_t> blob);
+  // NULL where there is no value.
+  template <class Value>
+  Statement& bind(const std::optional<Value>& value) {
+    return value ? bind(*value) : bind_null();
+  }
 
   // True: a row stands ready. An Error after which the statement can be run again.
   Result<bool> step();
   // Runs a statement that returns no rows, and makes it ready for new parameters.
   Result<void> run();
 
+  bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;
@@ -42,6 +48,8 @@ class Statement {
   sqlite3_stmt* raw() const { return statement_; }
 
  private:
+  Statement& bind_null();
+
   sqlite3_stmt* statement_;
   int next_ = 1;
 };

@@ -13,6 +13,7 @@ class MemoryRecording final : public Recording {
   void add(const Round& round);
   void add(const Mark& mark) { marks_.push_back(mark); }
   void add(const ProcessSample& sample) { processes_.push_back(sample); }
+  void add(const DeviceProcessSample& sample) { device_processes_.push_back(sample); }
   void add(const RecordedEvent& event) { events_.push_back(event); }
   void add(const ClockMap& crossing) { clock_maps_.push_back(crossing); }
   void set(const Metadata& entries) {
@@ -24,6 +25,7 @@ class MemoryRecording final : public Recording {
   Result<Series> series(std::size_t device) const override { return series_[device]; }
   Result<std::vector<Mark>> marks() const override;
   Result<std::vector<ProcessSample>> processes() const override;
+  Result<std::vector<DeviceProcessSample>> device_processes() const override { return device_processes_; }
   Result<std::vector<RecordedEvent>> events() const override { return events_; }
   Result<std::vector<ClockMap>> clock_maps() const override { return clock_maps_; }
 
@@ -32,6 +34,7 @@ class MemoryRecording final : public Recording {
   std::vector<Series> series_;
   std::vector<Mark> marks_;
   std::vector<ProcessSample> processes_;
+  std::vector<DeviceProcessSample> device_processes_;
   std::vector<RecordedEvent> events_;
   std::vector<ClockMap> clock_maps_;
   Metadata metadata_;

@@ -16,9 +16,9 @@ template <class Enum>
 struct RecordedNames;
 template <>
 struct RecordedNames<Measurand> {
-  static constexpr std::array<std::string_view, 8> all = {"energy",      "power",     "busy_time", "memory",
-                                                          "utilisation", "frequency", "events",    "cpu_time"};
-  static_assert(all.size() == static_cast<std::size_t>(Measurand::cpu_time) + 1);
+  static constexpr std::array<std::string_view, 12> all = {"energy", "power",    "busy_time",   "memory",  "utilisation", "frequency",
+                                                           "events", "cpu_time", "power_limit", "traffic", "bandwidth",   "duration"};
+  static_assert(all.size() == static_cast<std::size_t>(Measurand::duration) + 1);
 };
 template <>
 struct RecordedNames<Behaviour> {

@@ -37,6 +37,7 @@ void Pending::take(Incoming& fresh) {
     const std::int64_t id = processes.id({sample.id.pid, sample.id.start_ticks, sample.parent, sample.name});
     process_rows.emplace_back(id, sample.time.ns, sample.cpu.base_units());
   }
+  device_processes.insert(device_processes.end(), fresh.device_processes.begin(), fresh.device_processes.end());
   events.insert(events.end(), fresh.events.begin(), fresh.events.end());
   clocks.insert(clocks.end(), fresh.clocks.begin(), fresh.clocks.end());
   for (const auto& [name, json] : fresh.metadata) metadata[name] = json;
@@ -57,6 +58,7 @@ void Pending::committed(bool closing) {
   mark_names.added.clear();
   processes.added.clear();
   process_rows.clear();
+  device_processes.clear();
   events.clear();
   clocks.clear();
   metadata.clear();

@@ -46,6 +46,7 @@ struct Incoming {
   RoundLog rounds;
   std::vector<Mark> marks;
   std::vector<ProcessSample> processes;
+  std::vector<DeviceProcessSample> device_processes;
   std::vector<RecordedEvent> events;
   std::vector<ClockMap> clocks;
   Metadata metadata;
@@ -94,6 +95,7 @@ struct Pending {
   Interner<std::string> mark_names;
   Interner<ProcessKey> processes;
   std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> process_rows;  // process, time, CPU time
+  std::vector<DeviceProcessSample> device_processes;
   std::vector<RecordedEvent> events;
   std::vector<ClockMap> clocks;
   Metadata metadata;

@@ -38,6 +38,7 @@ class Reader final : public Recording {
   Result<Series> series(std::size_t device) const override;
   Result<std::vector<Mark>> marks() const override;
   Result<std::vector<ProcessSample>> processes() const override;
+  Result<std::vector<DeviceProcessSample>> device_processes() const override;
   Result<std::vector<RecordedEvent>> events() const override;
   Result<std::vector<ClockMap>> clock_maps() const override;
 
@@ -134,6 +135,30 @@ Result<std::vector<ProcessSample>> Reader::processes() const {
     sample.time = {rows->integer(4)};
     sample.cpu = nanoseconds(rows->integer(5));
     samples.push_back(std::move(sample));
+  }
+}
+
+// A recording from before there were any has no such table.
+Result<std::vector<DeviceProcessSample>> Reader::device_processes() const {
+  using Samples = std::vector<DeviceProcessSample>;
+  const std::lock_guard lock(mutex_);
+  const auto tables = database_.integer("SELECT count(*) FROM sqlite_master WHERE name = 'device_process'");
+  if (!tables) return at_path<Samples>(std::unexpected(tables.error()), path_);
+  Samples samples;
+  if (*tables == 0) return samples;
+  auto rows = database_.prepare(
+      "SELECT device, mono_ns, component, pid, memory, busy, memory_busy, encoder, decoder FROM device_process ORDER BY rowid");
+  if (!rows) return at_path<Samples>(std::unexpected(rows.error()), path_);
+  const auto share = [&](int column) { return rows->is_null(column) ? std::nullopt : std::optional(rows->real(column)); };
+  while (true) {
+    const auto more = rows->step();
+    if (!more) return at_path<Samples>(std::unexpected(more.error()), path_);
+    if (!*more) return samples;
+    DeviceProcess process{rows->integer(3), Component(rows->text(2)), {}, share(5), share(6), share(7), share(8)};
+    if (!rows->is_null(4)) process.memory = rows->integer(4);
+    const std::int64_t device = rows->integer(0);
+    if (device < 0 || static_cast<std::size_t>(device) >= devices_.size()) continue;
+    samples.push_back({static_cast<std::size_t>(device), {rows->integer(1)}, std::move(process)});
   }
 }
 

@@ -17,6 +17,7 @@
 #include "core/time.h"
 #include "meter/round.h"
 #include "sense/channel.h"
+#include "sense/device_process.h"
 #include "watch/mark.h"
 #include "watch/process_sample.h"
 
@@ -34,6 +35,13 @@ struct RecordedEvent {
   Interval when;
   std::string kind, detail;
   std::int64_t count = 0;
+};
+
+// Who used a device at one time, as the device told.
+struct DeviceProcessSample {
+  std::size_t device = 0;
+  MonoTime time;
+  DeviceProcess process;
 };
 
 // All rounds of one device, oldest first. Column-wise: each column runs beside `before` and `after`, which are kept to
@@ -62,6 +70,7 @@ class RecordingWriter {
   virtual void add(const Round& round) = 0;
   virtual void add(const Mark& mark) = 0;
   virtual void add(const ProcessSample& sample) = 0;
+  virtual void add(const DeviceProcessSample& sample) = 0;
   virtual void add(const RecordedEvent& event) = 0;
   virtual void add(const ClockMap& crossing) = 0;
   virtual void set(const std::string& name, const std::string& json) = 0;
@@ -90,6 +99,7 @@ class Recording {
   virtual Result<Series> series(std::size_t device) const = 0;
   virtual Result<std::vector<Mark>> marks() const = 0;                // by time
   virtual Result<std::vector<ProcessSample>> processes() const = 0;   // by process, then time
+  virtual Result<std::vector<DeviceProcessSample>> device_processes() const = 0;  // in the order in which they were added
   virtual Result<std::vector<RecordedEvent>> events() const = 0;      // by begin
   virtual Result<std::vector<ClockMap>> clock_maps() const = 0;       // at least one, by mono
 };

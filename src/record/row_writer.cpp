@@ -131,6 +131,18 @@ Result<void> RowWriter::write_processes() {
   return {};
 }
 
+Result<void> RowWriter::write_device_processes() {
+  if (pending_.device_processes.empty()) return {};
+  auto insert = database_.prepare("INSERT INTO device_process VALUES (?,?,?,?,?,?,?,?,?)");
+  if (!insert) return std::unexpected(insert.error());
+  for (const DeviceProcessSample& sample : pending_.device_processes) {
+    const DeviceProcess& of = sample.process;
+    insert->bind(static_cast<std::int64_t>(sample.device)).bind(sample.time.ns).bind(of.component.path()).bind(of.pid).bind(of.memory);
+    if (auto done = insert->bind(of.busy).bind(of.memory_busy).bind(of.encoder).bind(of.decoder).run(); !done) return done;
+  }
+  return {};
+}
+
 Result<void> RowWriter::write_events() {
   auto insert = database_.prepare("INSERT INTO event VALUES (?,?,?,?,?)");
   if (!insert) return std::unexpected(insert.error());
@@ -159,6 +171,7 @@ Result<void> RowWriter::write() {
   if (auto done = write_rounds(); !done) return done;
   if (auto done = write_marks(); !done) return done;
   if (auto done = write_processes(); !done) return done;
+  if (auto done = write_device_processes(); !done) return done;
   if (auto done = write_events(); !done) return done;
   return write_clocks_and_metadata();
 }

@@ -32,6 +32,7 @@ class RowWriter {
   Result<void> write_marks();
   Result<void> write_mark_rows(bool chunk, std::size_t from, std::size_t count);
   Result<void> write_processes();
+  Result<void> write_device_processes();
   Result<void> write_events();
   Result<void> write_clocks_and_metadata();
 

@@ -1,10 +1,12 @@
 #include <sqlite3.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "record/decoded_tables.h"
+#include "record/names.h"
 #include "record/stored_chunk.h"
 
 namespace joulery {
@@ -12,7 +14,9 @@ namespace {
 
 enum Column { device, kind, channel, component, t_s, mono_ns, raw, value, unit, missing };
 
-constexpr const char* si_units[] = {"J", "W", "s", "B", "1", "Hz", "mask"};  // by Measurand
+// By Measurand.
+constexpr const char* si_units[] = {"J", "W", "s", "B", "1", "Hz", "mask", "s", "W", "B", "B/s", "s"};
+static_assert(std::size(si_units) == RecordedNames<Measurand>::all.size());
 
 // Times that can be wanted, in microseconds; wider than asked for by up to a chunk.
 struct TimeRange {

@@ -37,6 +37,9 @@ CREATE TABLE mark_tail (
 CREATE TABLE process (
   id INTEGER PRIMARY KEY, pid INTEGER NOT NULL, start_ticks INTEGER NOT NULL, parent INTEGER NOT NULL, name TEXT NOT NULL);
 CREATE TABLE process_sample (process INTEGER NOT NULL, mono_ns INTEGER NOT NULL, cpu_ns INTEGER NOT NULL);
+CREATE TABLE device_process (
+  device INTEGER NOT NULL, mono_ns INTEGER NOT NULL, component TEXT NOT NULL, pid INTEGER NOT NULL, memory INTEGER,
+  busy REAL, memory_busy REAL, encoder REAL, decoder REAL);
 
 CREATE TABLE event (
   begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL, count INTEGER NOT NULL);

@@ -81,6 +81,9 @@ std::string views(MonoTime start) {
          since("mono_ns") +
          " AS t_s, mono_ns, pid, start_ticks, parent, name, cpu_ns * 1e-9 AS cpu_s"
          " FROM process_sample JOIN process ON process.id = process;"
+         "CREATE TEMP VIEW device_processes AS SELECT " +
+         since("mono_ns") +
+         " AS t_s, mono_ns, device, component, pid, memory, busy, memory_busy, encoder, decoder FROM device_process;"
          "CREATE TEMP VIEW events AS SELECT " +
          since("begin_ns") + " AS begin_s, " + since("end_ns") +
          " AS end_s, kind, detail, count FROM event;"

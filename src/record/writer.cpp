@@ -62,6 +62,7 @@ class Writer final : public RecordingWriter {
   void add(const Round& round) override;
   void add(const Mark& mark) override;
   void add(const ProcessSample& sample) override;
+  void add(const DeviceProcessSample& sample) override;
   void add(const RecordedEvent& event) override;
   void add(const ClockMap& crossing) override;
   void set(const std::string& name, const std::string& json) override;
@@ -115,6 +116,10 @@ void Writer::add(const Mark& mark) {
 void Writer::add(const ProcessSample& sample) {
   const std::lock_guard lock(adding_);
   incoming_.processes.push_back(sample);
+}
+void Writer::add(const DeviceProcessSample& sample) {
+  const std::lock_guard lock(adding_);
+  incoming_.device_processes.push_back(sample);
 }
 void Writer::add(const RecordedEvent& event) {
   const std::lock_guard lock(adding_);

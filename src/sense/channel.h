@@ -11,8 +11,22 @@
 namespace joulery {
 
 // What a reading is about, and so its SI unit: joule, watt, second of busy CPU, byte, ratio 0..1, hertz, bit mask, second
-// of CPU that was there to be used, busy or not. The numbers are stored in recordings: only append.
-enum class Measurand : std::uint8_t { energy, power, busy_time, memory, utilisation, frequency, events, cpu_time };
+// of CPU that was there to be used, busy or not; watt that may be burnt at most, byte moved over a link, byte moved a second,
+// second in which something held. The numbers are stored in recordings: only append.
+enum class Measurand : std::uint8_t {
+  energy,
+  power,
+  busy_time,
+  memory,
+  utilisation,
+  frequency,
+  events,
+  cpu_time,
+  power_limit,
+  traffic,
+  bandwidth,
+  duration,
+};
 
 // How successive readings relate, which decides how an interval is summarised.
 enum class Behaviour : std::uint8_t {

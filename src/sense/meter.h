@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sense/channel.h"
+#include "sense/device_process.h"
 #include "sense/machine.h"
 #include "sense/reading.h"
 
@@ -21,6 +22,8 @@ class Meter {
   virtual ~Meter() = default;
   virtual std::span<const Channel> channels() const = 0;
   virtual void read(Sink& sink) = 0;
+  // Adds who uses the device just now, where it tells. Called by the thread that reads it, about once a second; never throws.
+  virtual void processes(std::vector<DeviceProcess>&) {}
 };
 
 // What the doctor says about one device of a kind; a kind that is absent has one finding with found = false.
@@ -40,6 +43,7 @@ struct Device {
   bool slow = false;   // may take longer than a fast round: gets a thread of its own
   std::unique_ptr<Meter> meter;
   Duration least_interval{};  // reading it more often tells nothing new, or costs more than it tells
+  std::vector<std::string> remarks{};  // what the recording must tell of it: functions its driver lacks, whose energy it counts
 };
 
 struct Discovery {

@@ -1,211 +1,138 @@
 /* A scripted stand-in for libnvidia-ml.so.1, for tests on machines without a GPU.
  *
- * The file named by FAKE_NVML_SCRIPT says what GPUs there are and what they do; '#' begins a comment:
+ * The file named by FAKE_NVML_SCRIPT says what GPUs there are and what they do. It may change while it is used, and is read again.
+ * '#' begins a comment:
  *
- *   return FUNCTION CODE            what a function that belongs to no GPU answers ("return nvmlInit_v2 9")
- *   gpu N name TEXT...              gpu N uuid TEXT
- *   gpu N arch A                    gpu N cc MAJOR MINOR
- *   gpu N watts T_MS W              from T_MS on it burns W watts; several lines, T growing
- *   gpu N limit LEAST_W GREATEST_W
+ *   driver VERSION                  origin MS: time 0 as CLOCK_MONOTONIC in ms (default: the first call)
+ *   return FUNCTION CODE [FROM_MS TO_MS]   what a function that belongs to no GPU answers ("return nvmlInit_v2 9")
+ *   delay FUNCTION MS [FROM_MS TO_MS]      how long it takes
+ *   gpu N return FUNCTION CODE [FROM_MS TO_MS]   gpu N delay ...: the same for one GPU
+ *   gpu N name TEXT...              gpu N uuid TEXT               gpu N pci DOMAIN:BUS:DEVICE (hexadecimal)
+ *   gpu N arch A                    gpu N cc MAJOR MINOR          gpu N limit LEAST_W GREATEST_W
+ *   gpu N watts T_MS W              from T_MS on it burns W watts; lines with growing T
+ *   gpu N duty T_MS PERIOD_MS HIGH_W LOW_W SHARE   from T_MS on a square wave, high first
  *   gpu N counter yes|no            whether it has an energy counter (no: before Volta)
  *   gpu N base MJ                   the counter at time 0, in millijoules
  *   gpu N reset T_MS                the counter begins again from 0 (the driver was loaded anew)
- *   gpu N update MS                 values change this often (default 100)
- *   gpu N window MS                 power is the mean of this long (default 0: an instant)
- *   gpu N lost T_MS                 from then on every call answers 15
- *   gpu N utilisation PERCENT       gpu N memory TOTAL_MIB USED_MIB       gpu N clock MHZ       gpu N throttle BITS
- *   gpu N return FUNCTION CODE      what that function answers for this GPU
+ *   gpu N update MS                 values change this often (default 100); counter_update MS: of the counter alone
+ *   gpu N window MS                 draw and average are the mean of this long (default 0: an instant); instant MS: of the instant
+ *   gpu N gain FACTOR OFFSET_W      what the power sensor makes of the truth; counter_gain FACTOR: what the counter does
+ *   gpu N memory_watts W            part of its power, of the memory
+ *   gpu N module W [OWN]            one module with a CPU of W watts; the counter is the module's, and where OWN is 1 field 191 has
+ *                                   both, by scope
+ *   gpu N lost T_MS [BACK_MS]       from then on (to then) every call answers 15
+ *   gpu N utilisation PERCENT       gpu N memory TOTAL_MIB USED_MIB [RESERVED_MIB]
+ *   gpu N clock MHZ                 gpu N throttle BITS
+ *   gpu N field ID[/SCOPE] VALUE    an element of nvmlDeviceGetFieldValues; "code C" for its own return code; SCOPE all: every link
+ *   gpu N rate ID[/SCOPE] PER_S     an element that grows
+ *   gpu N mig GI CI UUID TOTAL_MIB USED_MIB        a slice; "mig on": partitioned, without slices yet
+ *   gpu N process PID MIB SM MEM ENC DEC [GI CI]   a process, with its per cent of use
+ *   gpu N gpm ID VALUE              gpu N gpm_mig GI ID VALUE     profiling metrics; a GPU without any has no GPM
  *
- * Time runs from the first nvmlInit_v2; fake_nvml_set_time_ms(t) stops it at t, for tests that must not wait.
- * Built with FAKE_NVML_MINIMAL it is a library that lacks most symbols, as an old driver does. */
-#include <stdint.h>
+ * fake_nvml_set_time_ms(t) stops time at t, for tests that must not wait. Built with FAKE_NVML_MINIMAL it is a library that lacks
+ * most symbols; with FAKE_NVML_OLD it lacks the fields, the profiling and the newer versions of functions. */
+#include "fake_nvml.h"
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { OK = 0, INVALID = 2, NOT_SUPPORTED = 3, LOST = 15 };
-enum { MOST_GPUS = 16, MOST_POINTS = 64, MOST_RULES = 32 };
+static int users;
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-typedef struct {
-  char function[64];
-  int code;
-} Rule;
-
-typedef struct {
-  int present, has_counter, cc_major, cc_minor, points, rules;
-  char name[96], uuid[96];
-  unsigned arch, limit_least, limit_greatest, utilisation, clock;
-  double at_ms[MOST_POINTS], watts[MOST_POINTS], update_ms, window_ms, lost_ms, reset_ms;
-  unsigned long long base_mj, memory_total, memory_used, throttle;
-  Rule rule[MOST_RULES];
-} Gpu;
-
-static Gpu gpus[MOST_GPUS];
-static Rule rules[MOST_RULES];
-static int rule_count, loaded, users;
-static double origin_ms, fixed_ms = -1;
-
-static double clock_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-static double now_ms(void) { return fixed_ms >= 0 ? fixed_ms : clock_ms() - origin_ms; }
-
-static void set_defaults(Gpu* gpu, int n) {
-  memset(gpu, 0, sizeof *gpu);
-  gpu->present = gpu->has_counter = 1;
-  snprintf(gpu->name, sizeof gpu->name, "Stand-in GPU");
-  snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-00000000-0000-0000-0000-%012d", n);
-  gpu->arch = 9, gpu->cc_major = 9, gpu->update_ms = 100, gpu->lost_ms = gpu->reset_ms = -1;
-  gpu->limit_least = 200000, gpu->limit_greatest = 700000, gpu->clock = 1980;
-  gpu->memory_total = 80ULL << 30;
-}
-
-static void add_rule(Rule* list, int* count, const char* text) {
-  if (*count < MOST_RULES && sscanf(text, "%63s %d", list[*count].function, &list[*count].code) == 2) ++*count;
-}
-
-static void gpu_line(Gpu* gpu, const char* key, const char* rest) {
-  double a = 0, b = 0;
-  const int numbers = sscanf(rest, "%lf %lf", &a, &b);
-  if (!strcmp(key, "name"))
-    snprintf(gpu->name, sizeof gpu->name, "%s", rest);
-  else if (!strcmp(key, "uuid"))
-    snprintf(gpu->uuid, sizeof gpu->uuid, "%s", rest);
-  else if (!strcmp(key, "counter"))
-    gpu->has_counter = !strncmp(rest, "yes", 3);
-  else if (!strcmp(key, "return"))
-    add_rule(gpu->rule, &gpu->rules, rest);
-  else if (numbers < 1)
-    return;
-  else if (!strcmp(key, "arch"))
-    gpu->arch = (unsigned)a;
-  else if (!strcmp(key, "cc"))
-    gpu->cc_major = (int)a, gpu->cc_minor = (int)b;
-  else if (!strcmp(key, "limit"))
-    gpu->limit_least = (unsigned)(a * 1e3), gpu->limit_greatest = (unsigned)(b * 1e3);
-  else if (!strcmp(key, "base"))
-    gpu->base_mj = strtoull(rest, NULL, 10);
-  else if (!strcmp(key, "reset"))
-    gpu->reset_ms = a;
-  else if (!strcmp(key, "update"))
-    gpu->update_ms = a;
-  else if (!strcmp(key, "window"))
-    gpu->window_ms = a;
-  else if (!strcmp(key, "lost"))
-    gpu->lost_ms = a;
-  else if (!strcmp(key, "utilisation"))
-    gpu->utilisation = (unsigned)a;
-  else if (!strcmp(key, "memory"))
-    gpu->memory_total = (unsigned long long)a << 20, gpu->memory_used = (unsigned long long)b << 20;
-  else if (!strcmp(key, "clock"))
-    gpu->clock = (unsigned)a;
-  else if (!strcmp(key, "throttle"))
-    gpu->throttle = strtoull(rest, NULL, 0);
-  else if (!strcmp(key, "watts") && gpu->points < MOST_POINTS)
-    gpu->at_ms[gpu->points] = a, gpu->watts[gpu->points++] = b;
-}
-
-static void script_line(char* line) {
-  int n = 0, used = 0;
-  char key[32];
-  line[strcspn(line, "#\n")] = '\0';
-  if (!strncmp(line, "return ", 7)) add_rule(rules, &rule_count, line + 7);
-  if (sscanf(line, "gpu %d %31s %n", &n, key, &used) < 2 || n < 0 || n >= MOST_GPUS) return;
-  if (!gpus[n].present) set_defaults(&gpus[n], n);
-  gpu_line(&gpus[n], key, line + used);
-}
-
-static void load_script(void) {
-  const char* path = getenv("FAKE_NVML_SCRIPT");
-  FILE* file = path ? fopen(path, "r") : NULL;
-  char line[512];
-  memset(gpus, 0, sizeof gpus);
-  rule_count = 0;
-  while (file && fgets(line, sizeof line, file)) script_line(line);
-  if (file) fclose(file);
-  origin_ms = clock_ms();
-  loaded = 1;
-}
-
-static int ruled(const Rule* list, int count, const char* function, int otherwise) {
-  for (int i = 0; i < count; ++i)
-    if (!strcmp(list[i].function, function)) return list[i].code;
-  return otherwise;
-}
-
-/* What a call for a GPU answers before it does anything. */
-static int answer(const Gpu* gpu, const char* function) {
-  if (!users) return 1;
-  if (!gpu) return INVALID;
-  if (gpu->lost_ms >= 0 && now_ms() >= gpu->lost_ms) return LOST;
-  return ruled(gpu->rule, gpu->rules, function, OK);
-}
-
-/* Millijoules burnt from 0 to t: watts times milliseconds. */
-static double burnt_mj(const Gpu* gpu, double t) {
-  double sum = 0;
-  for (int i = 0; i < gpu->points; ++i) {
-    const double begin = gpu->at_ms[i], end = i + 1 < gpu->points && gpu->at_ms[i + 1] < t ? gpu->at_ms[i + 1] : t;
-    if (end > begin) sum += gpu->watts[i] * (end - begin);
-  }
-  return sum;
-}
-
-static double watts_at(const Gpu* gpu, double t) {
-  double watts = 0;
-  for (int i = 0; i < gpu->points && gpu->at_ms[i] <= t; ++i) watts = gpu->watts[i];
-  return watts;
-}
-
-/* The time of the last update: what a reader sees is this old. */
-static double shown_ms(const Gpu* gpu) {
-  const double now = now_ms();
-  return gpu->update_ms > 0 ? gpu->update_ms * (double)(long long)(now / gpu->update_ms) : now;
-}
-
-void fake_nvml_set_time_ms(double t) { fixed_ms = t; }
-
-int nvmlInit_v2(void) {
-  if (!loaded) load_script();
-  const int code = ruled(rules, rule_count, "nvmlInit_v2", OK);
-  if (code == OK) ++users;
+static int leave(int code) {
+  pthread_mutex_unlock(&one_at_a_time);
   return code;
 }
+
+/* A handle is a number: 1 + N for a GPU, 1000 + 100 N + S for its slice S. The script may change under it. */
+static Gpu* gpu_of(const void* handle) {
+  const size_t n = (size_t)handle;
+  Machine* machine = fake_machine();
+  Gpu* gpu = n >= 1000 && n - 1000 < 100 * MOST_GPUS ? &machine->gpu[(n - 1000) / 100]
+             : n >= 1 && n <= MOST_GPUS              ? &machine->gpu[n - 1]
+                                                     : NULL;
+  return gpu && gpu->present ? gpu : NULL;
+}
+static Slice* slice_of(const void* handle) {
+  const size_t n = (size_t)handle;
+  Gpu* gpu = n >= 1000 ? gpu_of(handle) : NULL;
+  return gpu && (int)((n - 1000) % 100) < gpu->slices ? &gpu->slice[(n - 1000) % 100] : NULL;
+}
+
+/* What a call for a GPU answers before it does anything. Returns with the lock held; a delay is waited for without it. */
+static int enter(const void* handle, const char* function, Gpu** gpu) {
+  double delay_ms = 0;
+  pthread_mutex_lock(&one_at_a_time);
+  *gpu = gpu_of(handle);
+  if (!users) return UNINITIALIZED;
+  if (!*gpu || ((size_t)handle >= 1000 && !slice_of(handle))) return INVALID;
+  int code = fake_rule((*gpu)->rule, (*gpu)->rules, function, OK, &delay_ms);
+  if (delay_ms > 0) {
+    pthread_mutex_unlock(&one_at_a_time);
+    fake_sleep(delay_ms);
+    pthread_mutex_lock(&one_at_a_time);
+    *gpu = gpu_of(handle);
+    if (!*gpu) return INVALID;
+  }
+  const double now = fake_now_ms();
+  if ((*gpu)->lost_ms >= 0 && now >= (*gpu)->lost_ms && ((*gpu)->back_ms < 0 || now < (*gpu)->back_ms)) code = LOST;
+  return code;
+}
+
+/* The same for a function of the library as a whole. */
+static int enter_library(const char* function) {
+  double delay_ms = 0;
+  pthread_mutex_lock(&one_at_a_time);
+  const Machine* machine = fake_machine();
+  return fake_rule(machine->rule, machine->rules, function, OK, &delay_ms);
+}
+
+int nvmlInit_v2(void) {
+  const int code = enter_library("nvmlInit_v2");
+  if (code == OK) ++users;
+  return leave(code);
+}
 int nvmlShutdown(void) {
-  if (!users) return 1;
+  pthread_mutex_lock(&one_at_a_time);
+  if (!users) return leave(UNINITIALIZED);
   --users;
-  return OK;
+  return leave(OK);
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
+  const int code = enter_library("nvmlDeviceGetCount_v2");
   *count = 0;
   for (int i = 0; i < MOST_GPUS; ++i)
-    if (gpus[i].present) *count = (unsigned)i + 1;
-  return ruled(rules, rule_count, "nvmlDeviceGetCount_v2", OK);
+    if (fake_machine()->gpu[i].present) *count = (unsigned)i + 1;
+  return leave(code);
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-  if (index >= MOST_GPUS || !gpus[index].present) return INVALID;
-  *device = &gpus[index];
-  return answer(&gpus[index], "nvmlDeviceGetHandleByIndex_v2");
+  Gpu* gpu = NULL;
+  *device = (void*)((size_t)index + 1);
+  return leave(enter(*device, "nvmlDeviceGetHandleByIndex_v2", &gpu));
 }
 int nvmlDeviceGetName(void* device, char* text, unsigned size) {
-  const Gpu* gpu = device;
-  snprintf(text, size, "%s", gpu->name);
-  return answer(gpu, "nvmlDeviceGetName");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetName", &gpu);
+  if (code == OK) snprintf(text, size, "%s", gpu->name);
+  return leave(code);
 }
 int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
-  const Gpu* gpu = device;
-  snprintf(text, size, "%s", gpu->uuid);
-  return answer(gpu, "nvmlDeviceGetUUID");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetUUID", &gpu);
+  const Slice* slice = slice_of(device);
+  if (code == OK) snprintf(text, size, "%s", slice ? slice->uuid : gpu->uuid);
+  return leave(code);
 }
+
+static unsigned milliwatts_of(double watts) { return (unsigned)(watts * 1e3 + 0.5); }
+
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
-  const Gpu* gpu = device;
-  const double t = shown_ms(gpu), begin = gpu->window_ms > 0 && t > gpu->window_ms ? t - gpu->window_ms : 0;
-  const double mean = gpu->window_ms > 0 && t > begin ? (burnt_mj(gpu, t) - burnt_mj(gpu, begin)) / (t - begin) : watts_at(gpu, t);
-  *milliwatts = (unsigned)(mean * 1e3 + 0.5);
-  return answer(gpu, "nvmlDeviceGetPowerUsage");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetPowerUsage", &gpu);
+  if (code == OK) *milliwatts = milliwatts_of(fake_power(gpu, gpu->window_ms));
+  return leave(code == OK && slice_of(device) ? NOT_SUPPORTED : code);
 }
 
 #ifndef FAKE_NVML_MINIMAL
@@ -217,46 +144,310 @@ const char* nvmlErrorString(int code) {
     default: return "Unknown Error";
   }
 }
+int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  const int code = enter_library("nvmlSystemGetDriverVersion");
+  snprintf(text, size, "%s", fake_machine()->driver);
+  return leave(code);
+}
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  const int code = enter_library("nvmlDeviceGetHandleByUUID");
+  Machine* machine = fake_machine();
+  for (size_t n = 0; n < MOST_GPUS; ++n) {
+    Gpu* gpu = NULL;
+    if (!machine->gpu[n].present || strcmp(machine->gpu[n].uuid, uuid) != 0) continue;
+    *device = (void*)(n + 1);
+    pthread_mutex_unlock(&one_at_a_time);
+    return leave(enter(*device, "nvmlDeviceGetHandleByUUID", &gpu));
+  }
+  return leave(code == OK ? NOT_FOUND : code);
+}
+int nvmlDeviceGetPciInfo_v3(void* device, void* info) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetPciInfo_v3", &gpu);
+  if (code != OK) return leave(code);
+  memset(info, 0, 68);
+  unsigned* numbers = (unsigned*)((char*)info + 16);
+  numbers[0] = gpu->pci_domain, numbers[1] = gpu->pci_bus, numbers[2] = gpu->pci_device;
+  snprintf((char*)info + 36, 32, "%08X:%02X:%02X.0", gpu->pci_domain, gpu->pci_bus, gpu->pci_device);
+  return leave(OK);
+}
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* millijoules) {
-  const Gpu* gpu = device;
-  const double t = shown_ms(gpu);
-  const int was_reset = gpu->reset_ms >= 0 && t >= gpu->reset_ms;
-  *millijoules = was_reset ? (unsigned long long)(burnt_mj(gpu, t) - burnt_mj(gpu, gpu->reset_ms))
-                           : gpu->base_mj + (unsigned long long)burnt_mj(gpu, t);
-  const int code = answer(gpu, "nvmlDeviceGetTotalEnergyConsumption");
-  return code == OK && !gpu->has_counter ? NOT_SUPPORTED : code;
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetTotalEnergyConsumption", &gpu);
+  if (code == OK) *millijoules = fake_counter_mj(gpu, gpu->is_module);
+  return leave(code == OK && (!gpu->has_counter || slice_of(device)) ? NOT_SUPPORTED : code);
 }
 int nvmlDeviceGetArchitecture(void* device, unsigned* arch) {
-  *arch = ((const Gpu*)device)->arch;
-  return answer(device, "nvmlDeviceGetArchitecture");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetArchitecture", &gpu);
+  if (code == OK) *arch = gpu->arch;
+  return leave(code);
 }
 int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
-  *major = ((const Gpu*)device)->cc_major;
-  *minor = ((const Gpu*)device)->cc_minor;
-  return answer(device, "nvmlDeviceGetCudaComputeCapability");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetCudaComputeCapability", &gpu);
+  if (code == OK) *major = gpu->cc_major, *minor = gpu->cc_minor;
+  return leave(code);
 }
 int nvmlDeviceGetPowerManagementLimitConstraints(void* device, unsigned* least, unsigned* greatest) {
-  *least = ((const Gpu*)device)->limit_least;
-  *greatest = ((const Gpu*)device)->limit_greatest;
-  return answer(device, "nvmlDeviceGetPowerManagementLimitConstraints");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetPowerManagementLimitConstraints", &gpu);
+  if (code == OK) *least = gpu->limit_least, *greatest = gpu->limit_greatest;
+  return leave(code);
+}
+int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetEnforcedPowerLimit", &gpu);
+  if (code == OK) *milliwatts = gpu->limit_greatest;
+  return leave(code);
 }
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* gpu_and_memory) {
-  gpu_and_memory[0] = gpu_and_memory[1] = ((const Gpu*)device)->utilisation;
-  return answer(device, "nvmlDeviceGetUtilizationRates");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetUtilizationRates", &gpu);
+  if (code == OK) gpu_and_memory[0] = gpu_and_memory[1] = gpu->utilisation;
+  return leave(code == OK && gpu->partitioned ? NOT_SUPPORTED : code);
 }
 int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* total_free_used) {
-  const Gpu* gpu = device;
-  total_free_used[0] = gpu->memory_total;
-  total_free_used[1] = gpu->memory_total - gpu->memory_used;
-  total_free_used[2] = gpu->memory_used;
-  return answer(gpu, "nvmlDeviceGetMemoryInfo");
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetMemoryInfo", &gpu);
+  if (code != OK) return leave(code);
+  const Slice* slice = slice_of(device);
+  total_free_used[0] = slice ? slice->memory_total : gpu->memory_total;
+  total_free_used[2] = slice ? slice->memory_used : gpu->memory_used + gpu->memory_reserved;
+  total_free_used[1] = total_free_used[0] - total_free_used[2];
+  return leave(OK);
 }
 int nvmlDeviceGetClockInfo(void* device, int domain, unsigned* megahertz) {
-  *megahertz = ((const Gpu*)device)->clock;
-  return domain == 1 ? answer(device, "nvmlDeviceGetClockInfo") : INVALID;
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetClockInfo", &gpu);
+  if (code == OK) *megahertz = domain == 2 ? 2619 : gpu->clock;
+  return leave(code == OK && (domain < 0 || domain > 3) ? INVALID : code);
 }
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* bits) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetCurrentClocksEventReasons", &gpu);
+  if (code == OK) *bits = gpu->throttle;
+  return leave(code);
+}
+
+/* --- MIG ----------------------------------------------------------------------------------------------------------- */
+int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* pending) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetMigMode", &gpu);
+  if (code == OK) *now = *pending = (unsigned)gpu->partitioned;
+  return leave(code);
+}
+int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetMaxMigDeviceCount", &gpu);
+  *count = 7;
+  return leave(code);
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(void* device, unsigned index, void** slice) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetMigDeviceHandleByIndex", &gpu);
+  *slice = (void*)(1000 + 100 * ((size_t)device - 1) + index);
+  return leave(code == OK && (int)index >= gpu->slices ? NOT_FOUND : code);
+}
+int nvmlDeviceGetGpuInstanceId(void* device, unsigned* id) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetGpuInstanceId", &gpu);
+  if (slice_of(device)) *id = slice_of(device)->gpu_instance;
+  return leave(code == OK && !slice_of(device) ? INVALID : code);
+}
+int nvmlDeviceGetComputeInstanceId(void* device, unsigned* id) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetComputeInstanceId", &gpu);
+  if (slice_of(device)) *id = slice_of(device)->compute_instance;
+  return leave(code == OK && !slice_of(device) ? INVALID : code);
+}
+
+/* --- Processes ------------------------------------------------------------------------------------------------------ */
+typedef struct {
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+} RunningProcess;
+
+static int list_processes(void* device, const char* function, unsigned* count, RunningProcess* to) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, function, &gpu);
+  if (code != OK) return leave(code);
+  const unsigned room = *count;
+  *count = (unsigned)gpu->processes;
+  if (room < *count) return leave(INSUFFICIENT_SIZE);
+  for (int i = 0; i < gpu->processes; ++i) {
+    const RunningProcess process = {gpu->process[i].pid, gpu->process[i].bytes, gpu->process[i].gpu_instance,
+                                    gpu->process[i].compute_instance};
+    to[i] = process;
+  }
+  return leave(OK);
+}
+int nvmlDeviceGetComputeRunningProcesses_v2(void* device, unsigned* count, RunningProcess* to) {
+  return list_processes(device, "nvmlDeviceGetComputeRunningProcesses_v2", count, to);
+}
+/* The first version has entries of 16 bytes: who calls it with those of later ones reads rubbish, as with the real library. */
+int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, void* to) {
+  (void)device;
+  memset(to, 0xAB, (size_t)16 * *count);
+  return OK;
+}
+
+typedef struct {
+  unsigned pid;
+  unsigned long long time_us;
+  unsigned sm, memory, encoder, decoder;
+} ProcessUse;
+
+/* One newest sample per busy process; with time 0 an average over a long past, which is told as 42 here. */
+int nvmlDeviceGetProcessUtilization(void* device, ProcessUse* to, unsigned* count, unsigned long long since_us) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetProcessUtilization", &gpu);
+  if (code != OK) return leave(code);
+  if (gpu->partitioned) return leave(NOT_SUPPORTED);
+  const unsigned long long now = 1000000ULL + (unsigned long long)(fake_now_ms() * 1e3);
+  unsigned busy = 0, room = *count;
+  for (int i = 0; i < gpu->processes; ++i) {
+    const Process* p = &gpu->process[i];
+    if (p->sm == 0 || now <= since_us) continue;
+    if (busy == room) return leave(INSUFFICIENT_SIZE);
+    const ProcessUse use = {p->pid, now, since_us ? p->sm : 42, p->memory, p->encoder, p->decoder};
+    to[busy++] = use;
+  }
+  *count = busy;
+  return leave(busy ? OK : NOT_FOUND);
+}
+#endif
+#if !defined(FAKE_NVML_MINIMAL) && !defined(FAKE_NVML_OLD)
 int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* bits) {
-  *bits = ((const Gpu*)device)->throttle;
-  return answer(device, "nvmlDeviceGetCurrentClocksEventReasons");
+  return nvmlDeviceGetCurrentClocksThrottleReasons(device, bits);
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, RunningProcess* to) {
+  return list_processes(device, "nvmlDeviceGetComputeRunningProcesses_v3", count, to);
+}
+int nvmlDeviceGetMemoryInfo_v2(void* device, unsigned long long* version_total_reserved_free_used) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetMemoryInfo_v2", &gpu);
+  unsigned long long* v = version_total_reserved_free_used;
+  if (code != OK) return leave(code);
+  if (*(unsigned*)v != (40U | 2U << 24)) return leave(25);
+  v[1] = gpu->memory_total, v[2] = gpu->memory_reserved, v[4] = gpu->memory_used;
+  v[3] = v[1] - v[2] - v[4];
+  return leave(OK);
+}
+
+/* --- Fields --------------------------------------------------------------------------------------------------------- */
+typedef struct {
+  unsigned id, scope;
+  long long time_us, latency_us;
+  unsigned type;
+  int code;
+  union {
+    unsigned number;
+    unsigned long long wide;
+  } value;
+} FieldValue;
+
+static void give_number(FieldValue* field, double milli) { field->type = 1, field->value.number = milliwatts_of(milli); }
+static void give_wide(FieldValue* field, unsigned long long value) { field->type = 3, field->value.wide = value; }
+
+static int energy_field(const Gpu* gpu, FieldValue* field) {
+  if (!gpu->has_counter || field->scope > 1 || (field->scope == 1 && !gpu->is_module)) return NOT_SUPPORTED;
+  const int of_module = gpu->is_module && (field->id == 83 || field->scope == 1 || !gpu->own_counter);
+  give_wide(field, fake_counter_mj(gpu, of_module));
+  return OK;
+}
+
+static int power_field(const Gpu* gpu, FieldValue* field) {
+  const int instant = field->id == 186, ga100 = gpu->cc_major == 8 && gpu->cc_minor == 0;
+  const double watts = fake_power(gpu, instant ? gpu->instant_ms : gpu->window_ms);
+  if (!instant && (gpu->arch < 7 || ga100)) return NOT_SUPPORTED;
+  if (field->scope == 1 && !gpu->is_module) return NOT_SUPPORTED;
+  if (field->scope == 2 && instant) return NOT_SUPPORTED;
+  if (field->scope > 2) return INVALID;
+  give_number(field, field->scope == 1 ? watts + gpu->module_w : field->scope == 2 ? gpu->memory_w : watts);
+  return OK;
+}
+
+static int limit_field(const Gpu* gpu, FieldValue* field) {
+  if (field->scope != 0) return NOT_SUPPORTED;
+  give_number(field, (field->id == 187 ? gpu->limit_least : gpu->limit_greatest) * 1e-3);
+  return OK;
+}
+
+static int give_field(const Gpu* gpu, FieldValue* field) {
+  const Field* scripted = fake_field(gpu, field->id, field->scope);
+  if (scripted && scripted->code) return scripted->code;
+  if (scripted) {
+    give_wide(field, (unsigned long long)(scripted->value + scripted->per_s * fake_now_ms() * 1e-3));
+    return OK;
+  }
+  if (field->id == 83 || field->id == 191) return energy_field(gpu, field);
+  if (field->id == 185 || field->id == 186) return power_field(gpu, field);
+  if ((field->id >= 187 && field->id <= 190) || field->id == 192) return limit_field(gpu, field);
+  return NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* fields) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlDeviceGetFieldValues", &gpu);
+  if (code != OK) return leave(code);
+  for (int i = 0; i < count; ++i) fields[i].code = slice_of(device) ? NOT_SUPPORTED : give_field(gpu, &fields[i]);
+  return leave(OK);
+}
+
+/* --- Profiling ------------------------------------------------------------------------------------------------------ */
+typedef struct {
+  void* device;
+  unsigned slice;
+  double at_ms;
+} GpmSample;
+typedef struct {
+  unsigned id;
+  int code;
+  double value;
+  const char* texts[3];
+} GpmMetric;
+typedef struct {
+  unsigned version, count;
+  GpmSample *first, *second;
+  GpmMetric metrics[1];
+} GpmRequest;
+
+int nvmlGpmQueryDeviceSupport(void* device, unsigned* version_supported) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, "nvmlGpmQueryDeviceSupport", &gpu);
+  if (code == OK) version_supported[1] = gpu->metrics > 0;
+  return leave(code);
+}
+int nvmlGpmSampleAlloc(GpmSample** sample) {
+  *sample = calloc(1, sizeof **sample);
+  return *sample ? OK : 20;
+}
+int nvmlGpmSampleFree(GpmSample* sample) {
+  free(sample);
+  return OK;
+}
+static int take_sample(void* device, unsigned slice, const char* function, GpmSample* into) {
+  Gpu* gpu = NULL;
+  const int code = enter(device, function, &gpu);
+  const GpmSample sample = {device, slice, fake_now_ms()};
+  if (code == OK) *into = sample;
+  return leave(code);
+}
+int nvmlGpmSampleGet(void* device, GpmSample* into) { return take_sample(device, ~0U, "nvmlGpmSampleGet", into); }
+int nvmlGpmMigSampleGet(void* device, unsigned slice, GpmSample* into) { return take_sample(device, slice, "nvmlGpmMigSampleGet", into); }
+int nvmlGpmMetricsGet(GpmRequest* request) {
+  Gpu* gpu = NULL;
+  if (request->version != 1) return 25;
+  const int code = enter(request->second->device, "nvmlGpmMetricsGet", &gpu);
+  for (unsigned i = 0; code == OK && i < request->count; ++i) {
+    GpmMetric* metric = &request->metrics[i];
+    metric->code = NOT_SUPPORTED;
+    for (int m = 0; m < gpu->metrics; ++m)
+      if (gpu->metric[m].id == metric->id && gpu->metric[m].slice == request->second->slice)
+        metric->code = OK, metric->value = gpu->metric[m].value;
+  }
+  return leave(code);
 }
 #endif

@@ -51,6 +51,49 @@ std::vector<Device> one(std::unique_ptr<Meter> meter, bool slow = false) {
   return devices;
 }
 
+// A meter that says who uses it.
+class SharedMeter final : public Meter {
+ public:
+  std::span<const Channel> channels() const override { return channel_; }
+  void read(Sink& sink) override { sink.value(0); }
+  void processes(std::vector<DeviceProcess>& into) override {
+    DeviceProcess user;
+    user.pid = ++asked_;
+    into.push_back(user);
+  }
+
+ private:
+  std::int64_t asked_ = 0;
+  std::vector<Channel> channel_ = std::vector<Channel>(1);
+};
+
+class Users final : public RoundConsumer {
+ public:
+  void take(const Round&) override {}
+  void missed(std::size_t, MonoTime, std::int64_t) override {}
+  void suspended(const Suspension&) override {}
+  void processes(std::size_t, MonoTime, std::span<const DeviceProcess> users) override {
+    const std::scoped_lock lock(mutex);
+    for (const DeviceProcess& user : users) seen.push_back(user.pid);
+  }
+  std::mutex mutex;
+  std::vector<std::int64_t> seen;
+};
+
+// Rounds of 10 ms; who uses the device is asked for at the start, and not at each round.
+TEST(Sampler, AsksWhoUsesADeviceOnceASecond) {
+  auto devices = one(std::make_unique<SharedMeter>());
+  Users users;
+  const MonoTime begin = mono_now();
+  Sampler sampler(devices, milliseconds(10), users);
+  sampler.start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  sampler.stop();
+  ASSERT_FALSE(users.seen.empty());
+  EXPECT_EQ(users.seen.front(), 1);
+  EXPECT_LE(static_cast<double>(users.seen.size()), 1 + to_seconds(mono_now() - begin) / 0.95);
+}
+
 TEST(Sampler, ReadsOnceAtTheStartAndOnceAtTheEnd) {
   auto devices = one(std::make_unique<CountingMeter>());
   Collected all;

@@ -225,6 +225,31 @@ TEST(Recording, TenThousandMarksComeBack) {
   for (int i = 0; i < 10'000; ++i) ASSERT_EQ((*marks)[static_cast<std::size_t>(i)].time.ns, i * 1000);
 }
 
+TEST(Recording, WhoUsedADeviceComesBackWithWhatItDidNotTell) {
+  TemporaryFolder folder;
+  auto writer = RecordingWriter::create(folder.file("a"), two_devices(), metadata);
+  ASSERT_TRUE(writer);
+  (*writer)->add(DeviceProcessSample{1, {100}, {4711, Component("node/gpu/0"), 1 << 20, 0.5, 0.25, 0.0, {}}});
+  ASSERT_TRUE((*writer)->flush());
+  (*writer)->add(DeviceProcessSample{1, {200}, {4712, Component("node/gpu/0/mig-3"), {}, {}, {}, {}, {}}});
+  ASSERT_TRUE((*writer)->close());
+
+  auto recording = Recording::open(folder.file("a"));
+  ASSERT_TRUE(recording);
+  const auto users = (*recording)->device_processes();
+  ASSERT_TRUE(users);
+  ASSERT_EQ(users->size(), 2u);
+  EXPECT_EQ((*users)[0].device, 1u);
+  EXPECT_EQ((*users)[0].time.ns, 100);
+  EXPECT_EQ((*users)[0].process.pid, 4711);
+  EXPECT_EQ((*users)[0].process.memory, 1 << 20);
+  EXPECT_EQ((*users)[0].process.busy, 0.5);
+  EXPECT_EQ((*users)[0].process.encoder, 0.0);
+  EXPECT_EQ((*users)[0].process.decoder, std::nullopt);
+  EXPECT_EQ((*users)[1].process.component.path(), "node/gpu/0/mig-3");
+  EXPECT_EQ((*users)[1].process.busy, std::nullopt);
+}
+
 TEST(Recording, ProcessesEventsAndClocksComeBackInOrder) {
   TemporaryFolder folder;
   auto writer = RecordingWriter::create(folder.file("a"), two_devices(), metadata);

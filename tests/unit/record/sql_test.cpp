@@ -22,6 +22,7 @@ class Sql : public ::testing::Test {
     (*writer)->add(Mark{{5'000'000'000}, 3, 4, MarkKind::step_begin, "step", 64});
     (*writer)->add(Mark{{6'000'000'000}, 3, 4, MarkKind::step_end, "step", 0});
     (*writer)->add(ProcessSample{{3, 1}, 1, "python3", {5'500'000'000}, seconds(0.25)});
+    (*writer)->add(DeviceProcessSample{1, {6'000'000'000}, {4711, Component("node/gpu/0"), 1024, 0.5, {}, {}, {}}});
     (*writer)->add(RecordedEvent{{{5'000'000'000}, {6'000'000'000}}, "suspended", "", 1});
     (*writer)->add(ClockMap{{4'000'000'000}, {4'000'000'000}, {0}});  // the earliest crossing: t_s counts from 4 s
     ASSERT_TRUE((*writer)->flush());
@@ -99,6 +100,8 @@ TEST_F(Sql, MarksProcessesAndEventsAreTables) {
   EXPECT_EQ(marks->rows[0], (std::vector<SqlValue>{1.0, std::int64_t{3}, std::int64_t{4}, "step_begin", "step", 64.0}));
   EXPECT_EQ(one("SELECT name || cpu_s FROM processes"), SqlValue("python30.25"));
   EXPECT_EQ(one("SELECT end_s - begin_s FROM events"), SqlValue(1.0));
+  EXPECT_EQ(one("SELECT t_s || ' ' || component || ' ' || busy FROM device_processes WHERE memory_busy IS NULL"),
+            SqlValue("2.0 node/gpu/0 0.5"));
   EXPECT_EQ(one("SELECT json FROM metadata WHERE name='command'"), SqlValue("[]"));
   // Joined: readings of the first step.
   EXPECT_EQ(one("SELECT count(*) FROM samples s JOIN marks b ON b.kind='step_begin' JOIN marks e ON e.kind='step_end'"
