@@ -1,6 +1,10 @@
 #include "sense/meters.h"
 
+#include <csignal>
+#include <future>
 #include <iterator>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "sense/amd/amdsmi.h"
@@ -16,6 +20,9 @@
 #include "sense/rapl/msr.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
+#include "sense/redfish/redfish.h"
+#include "sense/room/http_json.h"
+#include "sense/scrape/prometheus.h"
 #include "sense/second_ways.h"
 
 namespace joulery {
@@ -40,6 +47,9 @@ constexpr MeterKind kinds[] = {
     {"hwmon", local<probe_hwmon>},
     {"jetson.iio", local<probe_jetson_iio>},
     {"nvml", local<probe_nvml>},
+    {"redfish", probe_redfish, true},
+    {"http-json", probe_http_json, true},
+    {"prometheus", probe_prometheus, true},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},
 };
@@ -49,6 +59,22 @@ void append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+// Remote kinds look for their devices in threads of their own, so that silent ones are waited for once and not one by one.
+// The threads take no signals: those are the caller's business.
+std::map<std::string_view, std::future<Discovery>> probe_remote_kinds(const Machine& machine, const Settings& settings) {
+  std::map<std::string_view, std::future<Discovery>> begun;
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  // Where none is named there is nothing to wait for, and a thread for each would only cost time.
+  const auto when = settings.names_below("meters").empty() ? std::launch::deferred : std::launch::async;
+  for (const MeterKind& kind : kinds)
+    if (kind.remote)
+      begun.emplace(kind.name, std::async(when, [&kind, &machine, &settings] { return kind.probe(machine, settings); }));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return begun;
+}
+
 }  // namespace
 
 std::span<const MeterKind> meter_kinds() { return kinds; }
@@ -56,8 +82,9 @@ std::span<const MeterKind> meter_kinds() { return kinds; }
 Discovery discover(const Machine& machine, const Settings& settings) {
   Discovery all;
   SecondWays second_ways;
+  auto remote = probe_remote_kinds(machine, settings);
   for (const MeterKind& kind : kinds) {
-    Discovery found = kind.probe(machine, settings);
+    Discovery found = kind.remote ? remote.at(kind.name).get() : kind.probe(machine, settings);
     second_ways.take(found);
     append(all.devices, found.devices);
     append(all.findings, found.findings);
