@@ -7,6 +7,8 @@
 
 #include "sense/host/cpu.h"
 #include "sense/hwmon/hwmon.h"
+#include "sense/node/battery.h"
+#include "sense/node/ipmi.h"
 #include "sense/nvidia/nvml.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
@@ -25,6 +27,8 @@ constexpr MeterKind kinds[] = {
     {"rapl.perf", local<probe_perf>},
     {"hwmon", local<probe_hwmon>},
     {"nvml", local<probe_nvml>},
+    {"ipmi", local<probe_ipmi>},
+    {"battery", local<probe_battery>},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},
 };
