@@ -11,9 +11,9 @@ constexpr std::uint8_t active_bit = 0x40;
 
 IpmiRequest dcmi_power_request() { return {group_extension, get_power_reading, {dcmi_group, statistics_mode, 0, 0}}; }
 
-IpmiResult<DcmiPower> parse_dcmi_power(std::span<const std::uint8_t> data) {
+Answer<DcmiPower> parse_dcmi_power(std::span<const std::uint8_t> data) {
   if (data.size() < reply_size || data[0] != dcmi_group)
-    return std::unexpected(IpmiTrouble{MissingReason::rubbish, "the reply to Get Power Reading is none of DCMI's"});
+    return std::unexpected(Trouble{MissingReason::rubbish, "the reply to Get Power Reading is none of DCMI's"});
   DcmiPower power;
   power.current = watts(le16(data, 1));
   power.least = watts(le16(data, 3));
@@ -23,7 +23,7 @@ IpmiResult<DcmiPower> parse_dcmi_power(std::span<const std::uint8_t> data) {
   power.period = milliseconds(le32(data, 13));
   power.active = (data[17] & active_bit) != 0;
   if (!power.active && power.current == watts(0))
-    return std::unexpected(IpmiTrouble{MissingReason::not_supported, "the controller's power measurement is not active"});
+    return std::unexpected(Trouble{MissingReason::not_supported, "the controller's power measurement is not active"});
   return power;
 }
 

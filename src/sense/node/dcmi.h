@@ -22,6 +22,6 @@ IpmiRequest dcmi_power_request();
 
 // `data` begins after the completion code: DC, four powers of 16 bits, time, period, state. A controller whose measurement is
 // switched off answers 0 W and state 0, which is no reading: not_supported. Errors: rubbish where it is no such reply.
-IpmiResult<DcmiPower> parse_dcmi_power(std::span<const std::uint8_t> data);
+Answer<DcmiPower> parse_dcmi_power(std::span<const std::uint8_t> data);
 
 }  // namespace joulery

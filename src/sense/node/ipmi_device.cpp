@@ -20,7 +20,7 @@
 namespace joulery {
 namespace {
 
-IpmiTrouble trouble_from_errno(int number, std::string_view doing) {
+Trouble trouble_from_errno(int number, std::string_view doing) {
   return {reason_from_errno(number), fmt::format("{}: {}", doing, std::strerror(number))};
 }
 
@@ -31,14 +31,14 @@ class IpmiDevice final : public IpmiTransport {
   IpmiDevice& operator=(const IpmiDevice&) = delete;
   ~IpmiDevice() override { close(); }
 
-  IpmiResult<void> open() {
+  Answer<void> open() {
     if (fd_ >= 0) return {};
     fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd_ < 0) return std::unexpected(trouble_from_errno(errno, "cannot open " + path_));
     return {};
   }
 
-  IpmiResult<IpmiReply> exchange(const IpmiRequest& request) override {
+  Answer<IpmiReply> exchange(const IpmiRequest& request) override {
     if (const auto opened = open(); !opened) return std::unexpected(opened.error());
     auto reply = send_and_wait(request);
     if (!reply && reply.error().reason != MissingReason::timed_out) close();
@@ -51,14 +51,14 @@ class IpmiDevice final : public IpmiTransport {
     fd_ = -1;
   }
 
-  IpmiResult<IpmiReply> send_and_wait(const IpmiRequest& request) {
+  Answer<IpmiReply> send_and_wait(const IpmiRequest& request) {
     const MonoTime deadline = mono_now() + limit_;
     if (const int error = send(request); error != 0) return std::unexpected(trouble_from_errno(error, "cannot send to " + path_));
     for (;;) {
       const Duration left = deadline - mono_now();
       pollfd ready{fd_, POLLIN, 0};
       const int count = left > Duration{} ? ::poll(&ready, 1, static_cast<int>(left.base_units() / 1'000'000) + 1) : 0;
-      if (count == 0) return std::unexpected(IpmiTrouble{MissingReason::timed_out, "no answer in " + to_text(limit_)});
+      if (count == 0) return std::unexpected(Trouble{MissingReason::timed_out, "no answer in " + to_text(limit_)});
       if (count < 0 && errno != EINTR) return std::unexpected(trouble_from_errno(errno, "cannot wait for " + path_));
       if (count < 0) continue;
       auto reply = receive();
@@ -85,7 +85,7 @@ class IpmiDevice final : public IpmiTransport {
   }
 
   // MissingReason::none: what came was not the answer (an event, or the late answer to an earlier message).
-  IpmiResult<IpmiReply> receive() {
+  Answer<IpmiReply> receive() {
     std::array<unsigned char, IPMI_MAX_MSG_LENGTH> data{};
     ipmi_addr address{};
     ipmi_recv message{};
@@ -94,13 +94,12 @@ class IpmiDevice final : public IpmiTransport {
     message.msg.data = data.data();
     message.msg.data_len = data.size();
     if (::ioctl(fd_, IPMICTL_RECEIVE_MSG_TRUNC, &message) < 0 && errno != EMSGSIZE) {
-      if (errno == EAGAIN || errno == EINTR) return std::unexpected(IpmiTrouble{MissingReason::none, ""});
+      if (errno == EAGAIN || errno == EINTR) return std::unexpected(Trouble{MissingReason::none, ""});
       return std::unexpected(trouble_from_errno(errno, "cannot receive from " + path_));
     }
-    if (message.recv_type != IPMI_RESPONSE_RECV_TYPE || message.msgid != number_)
-      return std::unexpected(IpmiTrouble{MissingReason::none, ""});
+    if (message.recv_type != IPMI_RESPONSE_RECV_TYPE || message.msgid != number_) return std::unexpected(Trouble{MissingReason::none, ""});
     const std::size_t length = std::min<std::size_t>(message.msg.data_len, data.size());
-    if (length == 0) return std::unexpected(IpmiTrouble{MissingReason::rubbish, "an answer without a completion code"});
+    if (length == 0) return std::unexpected(Trouble{MissingReason::rubbish, "an answer without a completion code"});
     return IpmiReply{data[0], {data.begin() + 1, data.begin() + static_cast<std::ptrdiff_t>(length)}};
   }
 
@@ -112,7 +111,7 @@ class IpmiDevice final : public IpmiTransport {
 
 }  // namespace
 
-IpmiResult<std::unique_ptr<IpmiTransport>> open_ipmi_device(std::string path, Duration limit) {
+Answer<std::unique_ptr<IpmiTransport>> open_ipmi_device(std::string path, Duration limit) {
   auto device = std::make_unique<IpmiDevice>(std::move(path), limit);
   if (const auto opened = device->open(); !opened) return std::unexpected(opened.error());
   return device;

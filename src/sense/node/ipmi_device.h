@@ -11,6 +11,6 @@ namespace joulery {
 
 // Opens the device for messages that each wait up to `limit` for their answer. The device is opened anew after it has failed.
 // Errors: permission, gone (no such device, or its driver knows no controller), io_error.
-IpmiResult<std::unique_ptr<IpmiTransport>> open_ipmi_device(std::string path, Duration limit);
+Answer<std::unique_ptr<IpmiTransport>> open_ipmi_device(std::string path, Duration limit);
 
 }  // namespace joulery

@@ -41,13 +41,13 @@ constexpr Code codes[] = {
 
 }  // namespace
 
-IpmiTrouble completion_trouble(std::uint8_t completion) {
+Trouble completion_trouble(std::uint8_t completion) {
   for (const Code& known : codes)
     if (known.code == completion) return {known.reason, fmt::format("completion code {:02X}: {}", completion, known.text)};
   return {MissingReason::io_error, fmt::format("completion code {:02X}", completion)};
 }
 
-IpmiResult<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request) {
+Answer<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request) {
   auto reply = transport.exchange(request);
   if (!reply) return std::unexpected(std::move(reply.error()));
   if (reply->completion != 0) return std::unexpected(completion_trouble(reply->completion));

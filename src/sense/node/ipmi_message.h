@@ -5,12 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "sense/reading.h"
+#include "sense/trouble.h"
 
 namespace joulery {
 
@@ -26,28 +24,18 @@ struct IpmiReply {
   std::vector<std::uint8_t> data = {};
 };
 
-// Why there is no reply, or none that can be used: for the recording a reason, for the doctor a sentence.
-struct IpmiTrouble {
-  MissingReason reason = MissingReason::io_error;
-  std::string what;         // "no answer in 5 s", "completion code C1: invalid command"
-  std::string remedy = {};  // what the user can do: "" where nothing is known
-};
-
-template <class T>
-using IpmiResult = std::expected<T, IpmiTrouble>;
-
 // What carries messages. exchange() returns within the carrier's own time limit and never throws.
 class IpmiTransport {
  public:
   virtual ~IpmiTransport() = default;
-  virtual IpmiResult<IpmiReply> exchange(const IpmiRequest& request) = 0;
+  virtual Answer<IpmiReply> exchange(const IpmiRequest& request) = 0;
 };
 
 // The trouble that a completion code other than 0 stands for (table 5-2 of the specification).
-IpmiTrouble completion_trouble(std::uint8_t completion);
+Trouble completion_trouble(std::uint8_t completion);
 
 // exchange(), and a completion code other than 0 is trouble too.
-IpmiResult<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request);
+Answer<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request);
 
 // Little-endian numbers at an offset; the caller has looked at the length.
 constexpr unsigned le16(std::span<const std::uint8_t> bytes, std::size_t at) { return bytes[at] | unsigned{bytes[at + 1]} << 8; }

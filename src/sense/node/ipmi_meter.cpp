@@ -118,7 +118,7 @@ void make_unique(std::vector<Channel>& channels) {
 
 }  // namespace
 
-IpmiResult<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit) {
+Answer<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit) {
   const MonoTime deadline = mono_now() + limit;
   IpmiPower found;
   const auto reply = transport.exchange(dcmi_power_request());

@@ -15,13 +15,13 @@ namespace joulery {
 // What was found on one controller.
 struct IpmiPower {
   bool dcmi = false;
-  IpmiTrouble no_dcmi;              // why, where `dcmi` is false
+  Trouble no_dcmi;              // why, where `dcmi` is false
   std::vector<WattSensor> sensors;
   bool any() const { return dcmi || !sensors.empty(); }
 };
 
 // Asks the controller what it has, for as long as `limit`. Errors: the carrier's own, where nothing came back at all.
-IpmiResult<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit);
+Answer<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit);
 
 // The channels of what was found: DCMI as "power" of `whole`, then each sensor. A sensor named as the whole system's is a gauge of
 // `whole` too; any other is a part that may overlap others, below node/board. `max_power` is not known.

@@ -127,10 +127,10 @@ double sensor_step(const SdrFactors& f, std::uint8_t raw) {
 
 IpmiRequest sensor_reading_request(const WattSensor& sensor) { return {sensor_event, get_sensor_reading, {sensor.number}, sensor.lun}; }
 
-IpmiResult<std::uint8_t> parse_sensor_reading(std::span<const std::uint8_t> data) {
-  if (data.size() < 2) return std::unexpected(IpmiTrouble{MissingReason::rubbish, "the reply to Get Sensor Reading is too short"});
+Answer<std::uint8_t> parse_sensor_reading(std::span<const std::uint8_t> data) {
+  if (data.size() < 2) return std::unexpected(Trouble{MissingReason::rubbish, "the reply to Get Sensor Reading is too short"});
   const bool scanning = data[1] & 0x40, unavailable = data[1] & 0x20;
-  if (!scanning || unavailable) return std::unexpected(IpmiTrouble{MissingReason::gone, "the sensor has no reading at present"});
+  if (!scanning || unavailable) return std::unexpected(Trouble{MissingReason::gone, "the sensor has no reading at present"});
   return data[0];
 }
 

@@ -43,6 +43,6 @@ double sensor_step(const SdrFactors& factors, std::uint8_t raw);
 IpmiRequest sensor_reading_request(const WattSensor& sensor);
 // The raw byte of its reply. Errors: gone where the reading is unavailable or scanning is switched off, rubbish where the
 // reply is too short.
-IpmiResult<std::uint8_t> parse_sensor_reading(std::span<const std::uint8_t> data);
+Answer<std::uint8_t> parse_sensor_reading(std::span<const std::uint8_t> data);
 
 }  // namespace joulery

@@ -19,7 +19,7 @@ class Walk {
  public:
   Walk(IpmiTransport& transport, MonoTime deadline) : transport_(transport), deadline_(deadline) {}
 
-  IpmiResult<std::vector<WattSensor>> run() {
+  Answer<std::vector<WattSensor>> run() {
     if (const auto reserved = reserve(); !reserved) return std::unexpected(reserved.error());
     std::vector<WattSensor> sensors;
     unsigned id = 0;
@@ -35,16 +35,16 @@ class Walk {
   }
 
  private:
-  IpmiResult<void> reserve() {
+  Answer<void> reserve() {
     const auto data = ask(transport_, {storage, reserve_repository});
     if (!data) return std::unexpected(data.error());
-    if (data->size() < 2) return std::unexpected(IpmiTrouble{MissingReason::rubbish, "the reply to Reserve SDR Repository is too short"});
+    if (data->size() < 2) return std::unexpected(Trouble{MissingReason::rubbish, "the reply to Reserve SDR Repository is too short"});
     reservation_ = le16(*data, 0);
     return {};
   }
 
   // Appends up to `count` bytes of record `id` from the end of `record` on.
-  IpmiResult<void> read_more(unsigned id, std::vector<std::uint8_t>& record, std::size_t count) {
+  Answer<void> read_more(unsigned id, std::vector<std::uint8_t>& record, std::size_t count) {
     for (int tries = 0;; ++tries) {
       const auto reply = transport_.exchange({storage,
                                               get_sdr,
@@ -56,7 +56,7 @@ class Walk {
         continue;
       }
       if (reply->completion != 0) return std::unexpected(completion_trouble(reply->completion));
-      if (reply->data.size() < 3) return std::unexpected(IpmiTrouble{MissingReason::rubbish, "the reply to Get SDR is too short"});
+      if (reply->data.size() < 3) return std::unexpected(Trouble{MissingReason::rubbish, "the reply to Get SDR is too short"});
       next_ = le16(reply->data, 0);
       const std::size_t got = std::min(count, reply->data.size() - 2);
       record.insert(record.end(), reply->data.begin() + 2, reply->data.begin() + 2 + static_cast<std::ptrdiff_t>(got));
@@ -68,7 +68,7 @@ class Walk {
     return record.size() <= base_unit_at || (record[owner_at] == own_address && record[event_type_at] == 1 && record[base_unit_at] == 6);
   }
 
-  IpmiResult<std::vector<std::uint8_t>> read_record(unsigned id) {
+  Answer<std::vector<std::uint8_t>> read_record(unsigned id) {
     std::vector<std::uint8_t> record;
     if (const auto head = read_more(id, record, header_size); !head) return std::unexpected(head.error());
     if (record.size() < header_size || record[type_at] != full_record) return record;
@@ -87,8 +87,6 @@ class Walk {
 
 }  // namespace
 
-IpmiResult<std::vector<WattSensor>> find_watt_sensors(IpmiTransport& transport, MonoTime deadline) {
-  return Walk(transport, deadline).run();
-}
+Answer<std::vector<WattSensor>> find_watt_sensors(IpmiTransport& transport, MonoTime deadline) { return Walk(transport, deadline).run(); }
 
 }  // namespace joulery

@@ -12,6 +12,6 @@ namespace joulery {
 
 // All watt sensors that the controller itself owns (its own address, 20h), up to `deadline`: what was found by then counts.
 // Errors: those of the first exchange, for example not_supported where the controller keeps no records.
-IpmiResult<std::vector<WattSensor>> find_watt_sensors(IpmiTransport& transport, MonoTime deadline);
+Answer<std::vector<WattSensor>> find_watt_sensors(IpmiTransport& transport, MonoTime deadline);
 
 }  // namespace joulery

@@ -232,7 +232,7 @@ TEST_F(IpmiMeterTest, AReservationThatIsCancelledIsMadeAgain) {
 
 TEST_F(IpmiMeterTest, AChainOfRecordsThatNeverEndsIsLeft) {
   struct Loop final : IpmiTransport {
-    IpmiResult<IpmiReply> exchange(const IpmiRequest& request) override {
+    Answer<IpmiReply> exchange(const IpmiRequest& request) override {
       if (request.command == 0x22) return IpmiReply{0, {1, 0}};
       const auto next = static_cast<std::uint8_t>(request.data.at(2) ^ 1);
       return IpmiReply{0, {next, 0, 0, 0, 0x51, 0x12, 0}};
@@ -243,7 +243,7 @@ TEST_F(IpmiMeterTest, AChainOfRecordsThatNeverEndsIsLeft) {
 
 TEST_F(IpmiMeterTest, FailureOfTheCarrierCostsOneExchangeARound) {
   const auto meter = make(look());
-  bmc.silent = IpmiTrouble{MissingReason::timed_out, "no answer in 5 s"};
+  bmc.silent = Trouble{MissingReason::timed_out, "no answer in 5 s"};
   bmc.exchanges = 0;
   for (const Reading& reading : read(*meter)) EXPECT_EQ(reading.reason, MissingReason::timed_out);
   EXPECT_EQ(bmc.exchanges, 1);
@@ -266,7 +266,7 @@ TEST_F(IpmiMeterTest, OneBadSensorCostsItselfAlone) {
 }
 
 TEST_F(IpmiMeterTest, NothingAnswersAtAll) {
-  bmc.silent = IpmiTrouble{MissingReason::timed_out, "no answer in 5 s"};
+  bmc.silent = Trouble{MissingReason::timed_out, "no answer in 5 s"};
   ScriptedTransport transport(bmc);
   const auto power = look_for_power(transport, seconds(5));
   ASSERT_FALSE(power);

@@ -18,7 +18,7 @@ struct ScriptedBmc {
   IpmiReply dcmi{0xC1, {}};                        // what Get Power Reading answers
   std::vector<Bytes> records;                      // whole records, header and all
   std::map<std::uint8_t, IpmiReply> sensors;       // by number
-  std::optional<IpmiTrouble> silent;               // set: no message is answered
+  std::optional<Trouble> silent;               // set: no message is answered
   int cancel_reservations = 0;                     // so many Get SDR are answered C5
   std::size_t most_bytes = 22;                     // the longest part of a record; more is answered CA
   int exchanges = 0;
@@ -50,7 +50,7 @@ struct ScriptedBmc {
 class ScriptedTransport final : public IpmiTransport {
  public:
   explicit ScriptedTransport(ScriptedBmc& bmc) : bmc_(bmc) {}
-  IpmiResult<IpmiReply> exchange(const IpmiRequest& request) override {
+  Answer<IpmiReply> exchange(const IpmiRequest& request) override {
     ++bmc_.exchanges;
     if (bmc_.silent) return std::unexpected(*bmc_.silent);
     return bmc_.answer(request);
