@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sense/node/ipmi_device.h"
-#include "sense/node/ipmi_meter.h"
+#include "sense/node/ipmi_source.h"
 #include "sense/obstacles.h"
 #include "sense/surroundings.h"
 
@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::string_view kind = "ipmi";
 constexpr std::string_view device_name = "bmc";
-constexpr Duration answer_limit = milliseconds(5000);    // a controller under load takes seconds
-constexpr Duration look_limit = milliseconds(5000);      // for its list of sensors
+constexpr Duration answer_limit = milliseconds(5000);    // a controller under load takes seconds, and so does its list of sensors
 constexpr Duration least_interval = milliseconds(1000);  // controllers refresh about once a second, and a question costs milliseconds
 const Component whole{"node"};
 
@@ -30,7 +29,7 @@ constexpr Advice no_permission{"the management controller's device can be opened
                                "sudo joulery run -- CMD"};
 constexpr Advice recorded_tree{"a management controller answers on a running machine alone: a recorded tree has none", ""};
 constexpr Advice no_answer{"the management controller does not answer", "sudo ipmitool mc info  # shows whether it works at all"};
-constexpr Advice no_power{"the management controller reads no power: no DCMI, and no sensor of watts", ""};
+constexpr Advice no_power{"the management controller reads no power: no DCMI, or none that is switched on, and no sensor of watts", ""};
 
 constexpr std::array<std::string_view, 3> device_paths = {"/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"};
 
@@ -59,15 +58,16 @@ Discovery probe_ipmi(const Machine& machine) {
   if (!machine.is_this_machine()) return only(absent_finding(kind, "", recorded_tree));
   const std::string path = find_device(machine);
   if (path.empty()) return only(absent_finding(kind, "", why_absent(machine)));
-  auto device = open_ipmi_device(path, answer_limit);
+  auto device = open_ipmi_device(path);
   const std::string name(device_name);
   if (!device && device.error().reason == MissingReason::permission) return only(blocked_finding(kind, name, no_permission, path));
   if (!device) return only(blocked_finding(kind, name, no_answer, device.error().what));
-  const auto power = look_for_power(**device, look_limit);
-  if (!power) return only(blocked_finding(kind, name, no_answer, power.error().what));
-  if (!power->any()) return only(blocked_finding(kind, name, no_power, power->no_dcmi.what));
+  auto meter = std::make_unique<RemoteMeter>(std::make_unique<IpmiSource>(*std::move(device), whole), RemotePace{.timeout = answer_limit});
+  if (const auto answer = meter->probe(answer_limit); !answer)
+    return only(
+        blocked_finding(kind, name, answer.error().reason == MissingReason::not_supported ? no_power : no_answer, answer.error().what));
   Discovery discovery = only(readable_finding(kind, name));
-  discovery.devices.push_back({std::string(kind), name, true, make_ipmi_meter(*std::move(device), *power, whole), least_interval});
+  discovery.devices.push_back({std::string(kind), name, true, std::move(meter), least_interval});
   return discovery;
 }
 

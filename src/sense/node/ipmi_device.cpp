@@ -26,7 +26,7 @@ Trouble trouble_from_errno(int number, std::string_view doing) {
 
 class IpmiDevice final : public IpmiTransport {
  public:
-  IpmiDevice(std::string path, Duration limit) : path_(std::move(path)), limit_(limit) {}
+  explicit IpmiDevice(std::string path) : path_(std::move(path)) {}
   IpmiDevice(const IpmiDevice&) = delete;
   IpmiDevice& operator=(const IpmiDevice&) = delete;
   ~IpmiDevice() override { close(); }
@@ -38,9 +38,9 @@ class IpmiDevice final : public IpmiTransport {
     return {};
   }
 
-  Answer<IpmiReply> exchange(const IpmiRequest& request) override {
+  Answer<IpmiReply> exchange(const IpmiRequest& request, Duration limit) override {
     if (const auto opened = open(); !opened) return std::unexpected(opened.error());
-    auto reply = send_and_wait(request);
+    auto reply = send_and_wait(request, limit);
     if (!reply && reply.error().reason != MissingReason::timed_out) close();
     return reply;
   }
@@ -51,14 +51,14 @@ class IpmiDevice final : public IpmiTransport {
     fd_ = -1;
   }
 
-  Answer<IpmiReply> send_and_wait(const IpmiRequest& request) {
-    const MonoTime deadline = mono_now() + limit_;
+  Answer<IpmiReply> send_and_wait(const IpmiRequest& request, Duration limit) {
+    const MonoTime deadline = mono_now() + limit;
     if (const int error = send(request); error != 0) return std::unexpected(trouble_from_errno(error, "cannot send to " + path_));
     for (;;) {
       const Duration left = deadline - mono_now();
       pollfd ready{fd_, POLLIN, 0};
       const int count = left > Duration{} ? ::poll(&ready, 1, static_cast<int>(left.base_units() / 1'000'000) + 1) : 0;
-      if (count == 0) return std::unexpected(Trouble{MissingReason::timed_out, "no answer in " + to_text(limit_)});
+      if (count == 0) return std::unexpected(Trouble{MissingReason::timed_out, "no answer in " + to_text(limit)});
       if (count < 0 && errno != EINTR) return std::unexpected(trouble_from_errno(errno, "cannot wait for " + path_));
       if (count < 0) continue;
       auto reply = receive();
@@ -104,15 +104,14 @@ class IpmiDevice final : public IpmiTransport {
   }
 
   std::string path_;
-  Duration limit_;
   int fd_ = -1;
   long number_ = 0;
 };
 
 }  // namespace
 
-Answer<std::unique_ptr<IpmiTransport>> open_ipmi_device(std::string path, Duration limit) {
-  auto device = std::make_unique<IpmiDevice>(std::move(path), limit);
+Answer<std::unique_ptr<IpmiTransport>> open_ipmi_device(std::string path) {
+  auto device = std::make_unique<IpmiDevice>(std::move(path));
   if (const auto opened = device->open(); !opened) return std::unexpected(opened.error());
   return device;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/time.h"
 #include "core/units.h"
 
 namespace joulery {
@@ -44,10 +45,10 @@ constexpr Known known_errors[] = {
     {FreeipmiError::hostname, MissingReason::gone, "the host's name is not known", ""},
 };
 
-Trouble trouble_of(int error, const IpmiLanPlace& place) {
+Trouble trouble_of(int error, const IpmiLanPlace& place, Duration limit) {
   for (const Known& known : known_errors)
     if (static_cast<int>(known.error) == error) {
-      const std::string within = known.error == FreeipmiError::connection_timeout ? " in " + to_text(place.timeout) : "";
+      const std::string within = known.error == FreeipmiError::connection_timeout ? " in " + to_text(limit) : "";
       return {known.reason, fmt::format("{}: {}{}", place.host, known.what, within), std::string(known.remedy)};
     }
   return {MissingReason::io_error, fmt::format("{}: FreeIPMI error {}", place.host, error)};
@@ -60,15 +61,26 @@ class LanSession final : public IpmiTransport {
   LanSession& operator=(const LanSession&) = delete;
   ~LanSession() override { drop(); }
 
-  Answer<IpmiReply> exchange(const IpmiRequest& request) override {
-    if (const auto opened = open(); !opened) return std::unexpected(opened.error());
+  Answer<IpmiReply> exchange(const IpmiRequest& request, Duration limit) override {
+    const bool was_open = context_ != nullptr;
+    const MonoTime begin = mono_now();
+    auto reply = try_exchange(request, limit);
+    // A session that nothing was heard from for the time limit has ended, and says so at once: that is no failure of the controller.
+    const bool ended =
+        !reply && reply.error().reason == MissingReason::timed_out && mono_now() - begin < nanoseconds(limit_.base_units() / 2);
+    return was_open && ended ? try_exchange(request, limit) : std::move(reply);
+  }
+
+ private:
+  Answer<IpmiReply> try_exchange(const IpmiRequest& request, Duration limit) {
+    if (const auto opened = open(limit); !opened) return std::unexpected(opened.error());
     std::vector<std::uint8_t> message{request.command};
     message.insert(message.end(), request.data.begin(), request.data.end());
     std::array<std::uint8_t, 512> reply{};
     const int length =
         api_.raw(context_, request.lun, request.net_fn, message.data(), static_cast<unsigned>(message.size()), reply.data(), reply.size());
     if (length < 0) {
-      const Trouble trouble = trouble_of(api_.error_number(context_), place_);
+      const Trouble trouble = trouble_of(api_.error_number(context_), place_, limit_);
       drop();
       return std::unexpected(trouble);
     }
@@ -76,12 +88,14 @@ class LanSession final : public IpmiTransport {
     return IpmiReply{reply[1], {reply.begin() + 2, reply.begin() + std::min<std::ptrdiff_t>(length, reply.size())}};
   }
 
- private:
-  Answer<void> open() {
+  Answer<void> open(Duration limit) {
+    // The library fixes the limit as it opens: a session that was opened in a hurry is not kept for long.
+    if (context_ && limit.base_units() >= 2 * limit_.base_units()) drop();
     if (context_) return {};
+    limit_ = limit;
     int error = try_open(0);
     if (error == static_cast<int>(FreeipmiError::privilege_not_obtained)) error = try_open(open_session_privilege);
-    if (error != 0) return std::unexpected(trouble_of(error, place_));
+    if (error != 0) return std::unexpected(trouble_of(error, place_, limit_));
     return {};
   }
 
@@ -89,10 +103,10 @@ class LanSession final : public IpmiTransport {
   int try_open(unsigned workarounds) {
     context_ = api_.create();
     if (!context_) return -1;
-    const unsigned limit = static_cast<unsigned>(std::clamp<std::int64_t>(place_.timeout.base_units() / 1'000'000, 100, 60'000));
-    const unsigned again = std::max(least_retransmission_ms, limit / 5);
+    const unsigned limit_ms = static_cast<unsigned>(std::clamp<std::int64_t>(limit_.base_units() / 1'000'000, 100, 60'000));
+    const unsigned again = std::max(least_retransmission_ms, limit_ms / 5);
     if (api_.open_lan(context_, place_.host.c_str(), place_.user.empty() ? nullptr : place_.user.c_str(), place_.password.reveal(), nullptr,
-                      0, place_.privilege, place_.cipher_suite, std::max(limit, again + 1), again, workarounds, flags) >= 0)
+                      0, place_.privilege, place_.cipher_suite, std::max(limit_ms, again + 1), again, workarounds, flags) >= 0)
       return 0;
     const int error = api_.error_number(context_);
     api_.destroy(std::exchange(context_, nullptr));
@@ -107,6 +121,7 @@ class LanSession final : public IpmiTransport {
 
   FreeipmiApi api_;
   IpmiLanPlace place_;
+  Duration limit_;
   FreeipmiApi::Context context_ = nullptr;
 };
 

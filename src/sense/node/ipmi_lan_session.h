@@ -6,7 +6,6 @@
 #include <string>
 
 #include "config/secret.h"
-#include "core/quantity.h"
 #include "sense/node/freeipmi_api.h"
 #include "sense/node/ipmi_message.h"
 
@@ -18,7 +17,6 @@ struct IpmiLanPlace {
   Secret password{""};          // at most 20 bytes
   std::uint8_t privilege = 2;   // 2 user, 3 operator, 4 administrator
   std::uint8_t cipher_suite = 3;
-  Duration timeout = milliseconds(5000);  // for each message, and for opening a session
 };
 
 std::unique_ptr<IpmiTransport> make_ipmi_lan_session(const FreeipmiApi& api, IpmiLanPlace place);

@@ -42,13 +42,17 @@ constexpr Code codes[] = {
 }  // namespace
 
 Trouble completion_trouble(std::uint8_t completion) {
+  constexpr std::uint8_t low_privilege = 0xD4;
   for (const Code& known : codes)
-    if (known.code == completion) return {known.reason, fmt::format("completion code {:02X}: {}", completion, known.text)};
+    if (known.code == completion)
+      return {known.reason, fmt::format("completion code {:02X}: {}", completion, known.text),
+              completion == low_privilege ? "set privilege = \"operator\" or \"admin\" in the meter's section, with a user who may have it"
+                                          : ""};
   return {MissingReason::io_error, fmt::format("completion code {:02X}", completion)};
 }
 
-Answer<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request) {
-  auto reply = transport.exchange(request);
+Answer<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request, Duration limit) {
+  auto reply = transport.exchange(request, limit);
   if (!reply) return std::unexpected(std::move(reply.error()));
   if (reply->completion != 0) return std::unexpected(completion_trouble(reply->completion));
   return std::move(reply->data);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/quantity.h"
 #include "sense/trouble.h"
 
 namespace joulery {
@@ -24,18 +25,18 @@ struct IpmiReply {
   std::vector<std::uint8_t> data = {};
 };
 
-// What carries messages. exchange() returns within the carrier's own time limit and never throws.
+// What carries messages. exchange() returns within about `limit` and never throws.
 class IpmiTransport {
  public:
   virtual ~IpmiTransport() = default;
-  virtual Answer<IpmiReply> exchange(const IpmiRequest& request) = 0;
+  virtual Answer<IpmiReply> exchange(const IpmiRequest& request, Duration limit) = 0;
 };
 
 // The trouble that a completion code other than 0 stands for (table 5-2 of the specification).
 Trouble completion_trouble(std::uint8_t completion);
 
 // exchange(), and a completion code other than 0 is trouble too.
-Answer<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request);
+Answer<std::vector<std::uint8_t>> ask(IpmiTransport& transport, const IpmiRequest& request, Duration limit);
 
 // Little-endian numbers at an offset; the caller has looked at the length.
 constexpr unsigned le16(std::span<const std::uint8_t> bytes, std::size_t at) { return bytes[at] | unsigned{bytes[at + 1]} << 8; }

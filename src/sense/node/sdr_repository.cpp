@@ -35,8 +35,10 @@ class Walk {
   }
 
  private:
+  Duration left() const { return std::max(deadline_ - mono_now(), milliseconds(1)); }
+
   Answer<void> reserve() {
-    const auto data = ask(transport_, {storage, reserve_repository});
+    const auto data = ask(transport_, {storage, reserve_repository}, left());
     if (!data) return std::unexpected(data.error());
     if (data->size() < 2) return std::unexpected(Trouble{MissingReason::rubbish, "the reply to Reserve SDR Repository is too short"});
     reservation_ = le16(*data, 0);
@@ -49,7 +51,8 @@ class Walk {
       const auto reply = transport_.exchange({storage,
                                               get_sdr,
                                               {low(reservation_), high(reservation_), low(id), high(id),
-                                               low(static_cast<unsigned>(record.size())), low(static_cast<unsigned>(count))}});
+                                               low(static_cast<unsigned>(record.size())), low(static_cast<unsigned>(count))}},
+                                             left());
       if (!reply) return std::unexpected(reply.error());
       if (reply->completion == reservation_cancelled && tries < most_reservations && mono_now() < deadline_) {
         if (const auto again = reserve(); !again) return again;
@@ -58,7 +61,7 @@ class Walk {
       if (reply->completion != 0) return std::unexpected(completion_trouble(reply->completion));
       if (reply->data.size() < 3) return std::unexpected(Trouble{MissingReason::rubbish, "the reply to Get SDR is too short"});
       next_ = le16(reply->data, 0);
-      const std::size_t got = std::min(count, reply->data.size() - 2);
+      const std::size_t got = std::min(count, reply->data.size() - 2);  // at least 1: a walk must get on
       record.insert(record.end(), reply->data.begin() + 2, reply->data.begin() + 2 + static_cast<std::ptrdiff_t>(got));
       return {};
     }

@@ -26,18 +26,16 @@ struct Known {
   std::string_view what, remedy;
 };
 
-constexpr std::string_view check_user =
-    "snmpget -v3 -l authPriv -u USER -a SHA -A PASSWORD -x AES -X PASSWORD HOST 1.3.6.1.2.1.1.1.0  # the same by hand";
 constexpr Known known_codes[] = {
-    {SNMPERR_AUTHENTICATION_FAILURE, MissingReason::permission, "wrong password, or another authentication protocol", check_user},
-    {SNMPERR_USM_AUTHENTICATIONFAILURE, MissingReason::permission, "wrong password, or another authentication protocol", check_user},
+    {SNMPERR_AUTHENTICATION_FAILURE, MissingReason::permission, "wrong password, or another authentication protocol", ""},
+    {SNMPERR_USM_AUTHENTICATIONFAILURE, MissingReason::permission, "wrong password, or another authentication protocol", ""},
     {SNMPERR_UNKNOWN_USER_NAME, MissingReason::permission, "the device does not know the user", ""},
     {SNMPERR_USM_UNKNOWNSECURITYNAME, MissingReason::permission, "the device does not know the user", ""},
     {SNMPERR_UNSUPPORTED_SEC_LEVEL, MissingReason::permission,
      "the device wants another security level of this user: with or without authentication and privacy", ""},
     {SNMPERR_USM_UNSUPPORTEDSECURITYLEVEL, MissingReason::permission, "the device wants another security level of this user", ""},
-    {SNMPERR_DECRYPTION_ERR, MissingReason::permission, "wrong privacy password, or another privacy protocol", check_user},
-    {SNMPERR_USM_DECRYPTIONERROR, MissingReason::permission, "wrong privacy password, or another privacy protocol", check_user},
+    {SNMPERR_DECRYPTION_ERR, MissingReason::permission, "wrong privacy password, or another privacy protocol", ""},
+    {SNMPERR_USM_DECRYPTIONERROR, MissingReason::permission, "wrong privacy password, or another privacy protocol", ""},
     {SNMPERR_NOT_IN_TIME_WINDOW, MissingReason::io_error, "the device's clock of version 3 disagrees with the one it told", ""},
     {SNMPERR_TIMEOUT, MissingReason::timed_out, "no answer", ""},
     {SNMPERR_BAD_ADDRESS, MissingReason::gone, "no such address", ""},
@@ -50,11 +48,11 @@ Trouble trouble_of(int code, const std::string& host) {
 }
 
 // Devices stay silent where the community is wrong: the sentence must say so.
-Trouble silence(const SnmpPlace& place) {
-  const std::string what = fmt::format("{}:{}: no answer in {}", place.host, place.port, to_text(place.timeout));
+Trouble silence(const SnmpPlace& place, Duration limit) {
+  const std::string what = fmt::format("{}:{}: no answer in {}", place.host, place.port, to_text(limit));
   if (place.user) return {MissingReason::timed_out, what + ": no such device, no SNMP version 3, or the wrong privacy password", ""};
   return {MissingReason::timed_out, what + ": no such device, or a community that it does not take (devices stay silent then)",
-          fmt::format("snmpget -v2c -c COMMUNITY {}:{} 1.3.6.1.2.1.1.1.0  # the same by hand", place.host, place.port)};
+          fmt::format("ping {}  # then the community, and whether the device lets this machine ask", place.host)};
 }
 
 SnmpValue value_of(const netsnmp_variable_list& variable) {
@@ -82,7 +80,8 @@ struct Waiting {
   const NetsnmpApi& api;
   std::size_t wanted;
   bool done = false;
-  int error = 0;  // net-snmp's, 0 where there is none
+  int error = 0;         // net-snmp's, 0 where there is none
+  bool refused = false;  // what was asked for may not be read
   Values values = {};
 };
 
@@ -101,6 +100,7 @@ void take(Waiting& waiting, int operation, netsnmp_pdu* pdu) {
   if (pdu->command != SNMP_MSG_RESPONSE) return;
   waiting.error = 0;
   waiting.done = true;
+  waiting.refused = pdu->errstat == SNMP_ERR_AUTHORIZATIONERROR || pdu->errstat == SNMP_ERR_NOACCESS;
   for (const netsnmp_variable_list* at = pdu->variables; at && waiting.values.size() < waiting.wanted; at = at->next_variable)
     waiting.values.push_back(pdu->errstat == SNMP_ERR_NOERROR ? value_of(*at) : SnmpValue{});
 }
@@ -117,8 +117,8 @@ class SnmpSession final : public SnmpTransport {
   SnmpSession& operator=(const SnmpSession&) = delete;
   ~SnmpSession() override { close(); }
 
-  Answer<Values> get(std::span<const SnmpOid> oids) override {
-    if (const auto opened = open(); !opened) return std::unexpected(opened.error());
+  Answer<Values> get(std::span<const SnmpOid> oids, Duration limit) override {
+    if (const auto opened = open(limit); !opened) return std::unexpected(opened.error());
     Waiting waiting{api_, oids.size()};
     const int sent = send(oids, waiting);
     if (sent != 0) {
@@ -126,21 +126,27 @@ class SnmpSession final : public SnmpTransport {
       return std::unexpected(trouble_of(sent, place_.host));
     }
     const bool rubbish = wait(waiting);
+    if (waiting.refused)
+      return std::unexpected(
+          Trouble{MissingReason::permission, place_.host + ": the device refuses to show this to the user or community", ""});
     if (waiting.done && waiting.error == 0 && waiting.values.size() == oids.size()) return std::move(waiting.values);
     const int error = waiting.done ? waiting.error : SNMPERR_TIMEOUT;
     close();  // a request that is still under way must not answer into a Waiting that is gone
     if (rubbish || error == 0) return std::unexpected(Trouble{MissingReason::rubbish, place_.host + ": answers bytes that are no SNMP"});
-    return std::unexpected(error == SNMPERR_TIMEOUT ? silence(place_) : trouble_of(error, place_.host));
+    return std::unexpected(error == SNMPERR_TIMEOUT ? silence(place_, limit_) : trouble_of(error, place_.host));
   }
 
  private:
-  Answer<void> open() {
+  Answer<void> open(Duration limit) {
+    // The library fixes the limit as it opens: a session that was opened in a hurry is not kept.
+    if (handle_ && limit != limit_) close();
     if (handle_) return {};
+    limit_ = limit;
     const auto address = resolve_host(place_.host);
     if (!address) return std::unexpected(address.error());
     if (place_.user) {  // else the library would wait for the device's engine with the lock held
-      auto reached = reach_snmp_engine(*address, place_.port, place_.timeout);
-      if (!reached) return std::unexpected(reached.error().reason == MissingReason::timed_out ? silence(place_) : reached.error());
+      auto reached = reach_snmp_engine(*address, place_.port, limit_);
+      if (!reached) return std::unexpected(reached.error().reason == MissingReason::timed_out ? silence(place_, limit_) : reached.error());
     }
     const std::lock_guard lock(netsnmp_lock());
     netsnmp_session session{};
@@ -149,7 +155,7 @@ class SnmpSession final : public SnmpTransport {
                                                                : fmt::format("udp6:[{}]:{}", *address, place_.port);
     session.peername = peer.data();
     session.retries = 1;
-    session.timeout = place_.timeout.base_units() / 1000 / 2;  // microseconds, for each of two tries
+    session.timeout = limit_.base_units() / 1000 / 2;  // microseconds, for each of two tries
     const auto named = place_.user ? name_user(session) : name_community(session);
     if (!named) return std::unexpected(named.error());
     handle_ = api_.session_open(&session);
@@ -157,7 +163,7 @@ class SnmpSession final : public SnmpTransport {
     if (!handle_) api_.error(&session, &system, &code, nullptr);
     ::explicit_bzero(session.securityAuthKey, sizeof session.securityAuthKey);
     ::explicit_bzero(session.securityPrivKey, sizeof session.securityPrivKey);
-    if (!handle_) return std::unexpected(code == SNMPERR_TIMEOUT ? silence(place_) : trouble_of(code, place_.host));
+    if (!handle_) return std::unexpected(code == SNMPERR_TIMEOUT ? silence(place_, limit_) : trouble_of(code, place_.host));
     if (const auto* transport = api_.session_transport(handle_)) ::fcntl(transport->sock, F_SETFD, FD_CLOEXEC);
     return {};
   }
@@ -218,12 +224,12 @@ class SnmpSession final : public SnmpTransport {
 
   // Until the answer is there or the time is over. True where bytes came that were no answer.
   bool wait(Waiting& waiting) {
-    const MonoTime deadline = mono_now() + place_.timeout + milliseconds(200);
+    const MonoTime deadline = mono_now() + limit_ + milliseconds(200);
     const int descriptor = api_.session_transport(handle_)->sock;
     bool rubbish = false;
     if (descriptor >= FD_SETSIZE) return false;  // the library takes no greater one
     while (!waiting.done && mono_now() < deadline) {
-      const std::int64_t slice_ms = std::min((deadline - mono_now()).base_units(), place_.timeout.base_units() / 2) / 1'000'000 + 1;
+      const std::int64_t slice_ms = std::min((deadline - mono_now()).base_units(), limit_.base_units() / 2) / 1'000'000 + 1;
       pollfd ready{descriptor, POLLIN, 0};
       const int count = ::poll(&ready, 1, static_cast<int>(slice_ms));
       const std::lock_guard lock(netsnmp_lock());
@@ -248,6 +254,7 @@ class SnmpSession final : public SnmpTransport {
   const NetsnmpApi& api_;
   SnmpPlace place_;
   void* handle_ = nullptr;
+  Duration limit_;
 };
 
 std::string check_protocols(const NetsnmpApi& api, const SnmpPlace::User& user) {

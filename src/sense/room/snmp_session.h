@@ -8,7 +8,6 @@
 #include <string>
 
 #include "config/secret.h"
-#include "core/quantity.h"
 #include "sense/room/snmp_value.h"
 
 namespace joulery {
@@ -25,7 +24,6 @@ struct SnmpPlace {
     Secret privacy_password{""};
   };
   std::unique_ptr<User> user;   // set: version 3
-  Duration timeout = milliseconds(5000);  // for each question
 };
 
 // Errors: not_supported where libnetsnmp.so.40 is not there (`remedy` says how to get it) or a protocol's name is not known.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/quantity.h"
 #include "sense/trouble.h"
 
 namespace joulery {
@@ -37,11 +38,11 @@ struct SnmpValue {
 // The value as a finite number; nothing where it is absent or none. A text may have a unit after white space: "12.3 W".
 std::optional<double> number_of(const SnmpValue& value);
 
-// One device. get() answers in the order of `oids`, within the carrier's own time limit, and never throws.
+// One device. get() answers in the order of `oids`, within about `limit`, and never throws.
 class SnmpTransport {
  public:
   virtual ~SnmpTransport() = default;
-  virtual Answer<std::vector<SnmpValue>> get(std::span<const SnmpOid> oids) = 0;
+  virtual Answer<std::vector<SnmpValue>> get(std::span<const SnmpOid> oids, Duration limit) = 0;
 };
 
 }  // namespace joulery

@@ -79,5 +79,6 @@ int ipmi_sim_module_print_version(sys_data_t* system, const char* options) {
 int ipmi_sim_module_init(sys_data_t* system, const char* options) {
   (void)system;
   snprintf(values_path, sizeof values_path, "%s", options ? options : "");
-  return ipmi_emu_register_group_extension_handler(GROUP, handle, NULL);
+  ipmi_emu_register_group_extension_handler(GROUP, handle, NULL);
+  return 0;
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sense/node/dcmi.h"
-#include "sense/node/ipmi_meter.h"
+#include "sense/node/ipmi_source.h"
 #include "sense/node/sdr.h"
 #include "sense/node/sdr_repository.h"
 #include "tests/unit/sense/scripted_bmc.h"
@@ -153,9 +153,9 @@ TEST(Sdr, AReadingMustBeThere) {
   EXPECT_EQ(parse_sensor_reading(Bytes{86}).error().reason, MissingReason::rubbish);
 }
 
-class IpmiMeterTest : public ::testing::Test {
+class IpmiSourceTest : public ::testing::Test {
  protected:
-  IpmiMeterTest() {
+  IpmiSourceTest() {
     bmc.dcmi = {0, dcmi_on_the_wire};
     bmc.records = {locator_record, supply_record, degrees_record, processor_record};
     bmc.sensors = {{1, {0, {86, 0xC0}}}, {3, {0, {100, 0xC0}}}};
@@ -166,73 +166,85 @@ class IpmiMeterTest : public ::testing::Test {
     EXPECT_TRUE(power);
     return power ? *power : IpmiPower();
   }
-  std::unique_ptr<Meter> make(const IpmiPower& power) {
-    return make_ipmi_meter(std::make_unique<ScriptedTransport>(bmc), power, Component("node"));
-  }
-  std::vector<Reading> read(Meter& meter) {
-    Sink sink(meter.channels().size());
-    sink.start();
-    meter.read(sink);
-    sink.finish();
-    return {sink.readings().begin(), sink.readings().end()};
+  std::unique_ptr<IpmiSource> make() { return std::make_unique<IpmiSource>(std::make_unique<ScriptedTransport>(bmc), Component("node")); }
+  // Watts of each channel, -1 for a missing one.
+  std::vector<double> ask(IpmiSource& source) {
+    answer = source.ask(seconds(5));
+    std::vector<double> watts;
+    if (answer)
+      for (const RemoteValue& value : answer->values) watts.push_back(value ? static_cast<double>(*value) * 1e-3 : -1);
+    return watts;
   }
   ScriptedBmc bmc;
+  Answer<RemoteAnswer> answer;
 };
 
-TEST_F(IpmiMeterTest, FindsDcmiAndTheSensorsOfWatts) {
-  const IpmiPower power = look();
-  EXPECT_TRUE(power.dcmi);
-  ASSERT_EQ(power.sensors.size(), 2U);
-  const auto meter = make(power);
-  const auto channels = meter->channels();
+TEST_F(IpmiSourceTest, FindsDcmiAndTheSensorsOfWatts) {
+  const auto source = make();
+  EXPECT_EQ(ask(*source), (std::vector<double>{344, 344, 245}));
+  const auto channels = source->channels();
   ASSERT_EQ(channels.size(), 3U);
   EXPECT_EQ(channels[0].component.path(), "node");
   EXPECT_EQ(channels[0].scope, Scope::component);
+  EXPECT_EQ(channels[0].unit, 1e-3);
   EXPECT_EQ(channels[1].component.path(), "node/board/PSU1-Power-In");
   EXPECT_EQ(channels[1].scope, Scope::platform);
   EXPECT_EQ(channels[2].name, "CPU Power");
-  const auto readings = read(*meter);
-  EXPECT_EQ(static_cast<double>(readings[0].raw) * channels[0].unit, 344.0);
-  EXPECT_EQ(static_cast<double>(readings[1].raw) * channels[1].unit, 344.0);
-  EXPECT_EQ(static_cast<double>(readings[2].raw) * channels[2].unit, 245.0);
 }
 
-TEST_F(IpmiMeterTest, WithoutDcmiTheSensorsRemain) {
+TEST_F(IpmiSourceTest, WithoutDcmiTheSensorsRemain) {
   bmc.dcmi = {0xC1, {}};
   Bytes whole = supply_record;
   whole.resize(48);
   for (const char c : std::string_view("Pwr Consumption")) whole.push_back(static_cast<std::uint8_t>(c));
   whole[47] = 0xC0 | 15, whole[4] = static_cast<std::uint8_t>(whole.size() - 5);
   bmc.records = {whole};
-  const IpmiPower power = look();
-  EXPECT_FALSE(power.dcmi);
-  EXPECT_EQ(power.no_dcmi.reason, MissingReason::not_supported);
-  const auto meter = make(power);
-  ASSERT_EQ(meter->channels().size(), 1U);
-  EXPECT_EQ(meter->channels()[0].component.path(), "node") << "a sensor of the whole system";
-  EXPECT_EQ(meter->channels()[0].scope, Scope::component);
+  const auto source = make();
+  EXPECT_EQ(ask(*source), std::vector<double>{344});
+  const auto channels = source->channels();
+  ASSERT_EQ(channels.size(), 1U);
+  EXPECT_EQ(channels[0].component.path(), "node") << "a sensor of the whole system";
+  EXPECT_EQ(channels[0].scope, Scope::component);
 }
 
-TEST_F(IpmiMeterTest, TwoSensorsOfOneNameStayTwo) {
+TEST_F(IpmiSourceTest, NeitherDcmiNorSensorsIsSaid) {
+  bmc.dcmi = {0xC1, {}};
+  bmc.records = {locator_record, degrees_record};
+  ask(*make());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, MissingReason::not_supported);
+  EXPECT_NE(answer.error().what.find("C1"), std::string::npos);
+  bmc.dcmi = {0xD4, {}};
+  ask(*make());
+  EXPECT_EQ(answer.error().reason, MissingReason::permission);
+  EXPECT_NE(answer.error().remedy.find("privilege"), std::string::npos);
+}
+
+TEST_F(IpmiSourceTest, TwoSensorsOfOneNameStayTwo) {
   bmc.records = {supply_record, supply_record, supply_record};
-  const auto meter = make(look());
-  ASSERT_EQ(meter->channels().size(), 4U);
-  EXPECT_EQ(meter->channels()[1].name, "PSU1 Power In");
-  EXPECT_EQ(meter->channels()[2].name, "PSU1 Power In #2");
-  EXPECT_EQ(meter->channels()[3].name, "PSU1 Power In #3");
-  EXPECT_EQ(meter->channels()[3].component.path(), "node/board/PSU1-Power-In+2");
+  const auto channels = ipmi_channels(look(), Component("node"));
+  ASSERT_EQ(channels.size(), 4U);
+  EXPECT_EQ(channels[1].name, "PSU1 Power In");
+  EXPECT_EQ(channels[2].name, "PSU1 Power In #2");
+  EXPECT_EQ(channels[3].name, "PSU1 Power In #3");
+  EXPECT_EQ(channels[3].component.path(), "node/board/PSU1-Power-In+2");
 }
 
-TEST_F(IpmiMeterTest, AReservationThatIsCancelledIsMadeAgain) {
+TEST_F(IpmiSourceTest, AReservationThatIsCancelledIsMadeAgain) {
   bmc.cancel_reservations = 3;
   EXPECT_EQ(look().sensors.size(), 2U);
   bmc.cancel_reservations = 1000;
   EXPECT_EQ(look().sensors.size(), 0U) << "and given up after a while";
 }
 
-TEST_F(IpmiMeterTest, AChainOfRecordsThatNeverEndsIsLeft) {
+TEST_F(IpmiSourceTest, AControllerThatGivesNoMoreThanABitAtOnce) {
+  bmc.most_bytes = 19;
+  EXPECT_EQ(look().sensors.size(), 2U);
+}
+
+TEST_F(IpmiSourceTest, AChainOfRecordsThatNeverEndsIsLeft) {
   struct Loop final : IpmiTransport {
-    Answer<IpmiReply> exchange(const IpmiRequest& request) override {
+    Answer<IpmiReply> exchange(const IpmiRequest& request, Duration) override {
       if (request.command == 0x22) return IpmiReply{0, {1, 0}};
       const auto next = static_cast<std::uint8_t>(request.data.at(2) ^ 1);
       return IpmiReply{0, {next, 0, 0, 0, 0x51, 0x12, 0}};
@@ -241,36 +253,42 @@ TEST_F(IpmiMeterTest, AChainOfRecordsThatNeverEndsIsLeft) {
   EXPECT_TRUE(find_watt_sensors(loop, mono_now() + seconds(60)));
 }
 
-TEST_F(IpmiMeterTest, FailureOfTheCarrierCostsOneExchangeARound) {
-  const auto meter = make(look());
+TEST_F(IpmiSourceTest, FailureOfTheCarrierCostsOneExchangeARound) {
+  const auto source = make();
+  ask(*source);
   bmc.silent = Trouble{MissingReason::timed_out, "no answer in 5 s"};
   bmc.exchanges = 0;
-  for (const Reading& reading : read(*meter)) EXPECT_EQ(reading.reason, MissingReason::timed_out);
+  ask(*source);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, MissingReason::timed_out);
   EXPECT_EQ(bmc.exchanges, 1);
   bmc.silent.reset();
-  for (const Reading& reading : read(*meter)) EXPECT_TRUE(reading.ok());
+  EXPECT_EQ(ask(*source), (std::vector<double>{344, 344, 245}));
 }
 
-TEST_F(IpmiMeterTest, OneBadSensorCostsItselfAlone) {
-  const auto meter = make(look());
+TEST_F(IpmiSourceTest, OneBadSensorCostsItselfAlone) {
+  const auto source = make();
+  ask(*source);
   bmc.sensors[1] = {0xCB, {}};
-  auto readings = read(*meter);
-  EXPECT_TRUE(readings[0].ok());
-  EXPECT_EQ(readings[1].reason, MissingReason::gone);
-  EXPECT_TRUE(readings[2].ok());
+  EXPECT_EQ(ask(*source), (std::vector<double>{344, -1, 245}));
+  EXPECT_EQ(answer->values[1].error(), MissingReason::gone);
   bmc.dcmi = {0, {0xFF, 0xFF}};
-  bmc.sensors[3] = {0, {0, 0xC0}};  // -5 W by its factors
-  readings = read(*meter);
-  EXPECT_EQ(readings[0].reason, MissingReason::rubbish);
-  EXPECT_EQ(readings[2].reason, MissingReason::rubbish) << "below zero is no power of a load";
+  bmc.sensors[1] = {0, {86, 0xC0}};
+  bmc.sensors[3] = {0, {0, 0xC0}};  // -5 W by its factors: no power of a load
+  EXPECT_EQ(ask(*source), (std::vector<double>{-1, 344, -1}));
+  EXPECT_EQ(answer->values[0].error(), MissingReason::rubbish);
+  EXPECT_EQ(answer->values[2].error(), MissingReason::rubbish);
 }
 
-TEST_F(IpmiMeterTest, NothingAnswersAtAll) {
+TEST_F(IpmiSourceTest, OneThatDoesNotAnswerAtFirstIsTakenToHaveDcmi) {
   bmc.silent = Trouble{MissingReason::timed_out, "no answer in 5 s"};
-  ScriptedTransport transport(bmc);
-  const auto power = look_for_power(transport, seconds(5));
-  ASSERT_FALSE(power);
-  EXPECT_EQ(power.error().what, "no answer in 5 s");
+  const auto source = make();
+  ask(*source);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().what, "no answer in 5 s");
+  ASSERT_EQ(source->channels().size(), 1U);
+  bmc.silent.reset();
+  EXPECT_EQ(ask(*source), std::vector<double>{344}) << "and its channels stay";
 }
 
 }  // namespace

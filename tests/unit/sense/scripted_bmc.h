@@ -50,7 +50,7 @@ struct ScriptedBmc {
 class ScriptedTransport final : public IpmiTransport {
  public:
   explicit ScriptedTransport(ScriptedBmc& bmc) : bmc_(bmc) {}
-  Answer<IpmiReply> exchange(const IpmiRequest& request) override {
+  Answer<IpmiReply> exchange(const IpmiRequest& request, Duration) override {
     ++bmc_.exchanges;
     if (bmc_.silent) return std::unexpected(*bmc_.silent);
     return bmc_.answer(request);

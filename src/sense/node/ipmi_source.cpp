@@ -1,4 +1,4 @@
-#include "sense/node/ipmi_meter.h"
+#include "sense/node/ipmi_source.h"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +20,7 @@ constexpr double milli = 1e-3;  // sensors are counted in milliwatts: their step
 // DCMI names no accuracy; it rounds to whole watts. Vendors promise 1 to 5 % for the same sensors.
 constexpr Accuracy dcmi_accuracy{0.05, watts(0.5)};
 constexpr double least_sensor_error = 0.05;  // records mostly leave the accuracy at 0, which is no promise
+constexpr double most_watts = 1e9;
 constexpr Duration refresh = milliseconds(1000);
 
 // What makers call the sensor of the whole system: Dell, HPE, Supermicro, Intel, Lenovo, Fujitsu.
@@ -32,57 +33,6 @@ bool names_whole(std::string_view name) {
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::ranges::find(whole_names, lower) != whole_names.end();
 }
-
-class IpmiMeter final : public Meter {
- public:
-  IpmiMeter(std::unique_ptr<IpmiTransport> transport, const IpmiPower& power, const Component& whole)
-      : transport_(std::move(transport)), power_(power), channels_(ipmi_channels(power, whole)) {}
-
-  std::span<const Channel> channels() const override { return channels_; }
-
-  void read(Sink& sink) override {
-    failed_.reset();
-    if (power_.dcmi) report_dcmi(sink);
-    for (const WattSensor& sensor : power_.sensors) report_sensor(sensor, sink);
-  }
-
- private:
-  // A carrier that fails ends the round; a completion code or rubbish concerns one channel.
-  std::expected<std::vector<std::uint8_t>, MissingReason> data_of(const IpmiRequest& request) {
-    if (failed_) return std::unexpected(*failed_);
-    const auto reply = transport_->exchange(request);
-    if (!reply) {
-      failed_ = reply.error().reason;
-      return std::unexpected(*failed_);
-    }
-    if (reply->completion != 0) return std::unexpected(completion_trouble(reply->completion).reason);
-    return reply->data;
-  }
-
-  void report_dcmi(Sink& sink) {
-    const auto data = data_of(dcmi_power_request());
-    if (!data) return sink.missing(data.error());
-    const auto power = parse_dcmi_power(*data);
-    if (!power) return sink.missing(power.error().reason);
-    sink.value(std::llround(to_watts(power->current) / milli));
-  }
-
-  void report_sensor(const WattSensor& sensor, Sink& sink) {
-    const auto data = data_of(sensor_reading_request(sensor));
-    if (!data) return sink.missing(data.error());
-    const auto raw = parse_sensor_reading(*data);
-    if (!raw) return sink.missing(raw.error().reason);
-    const auto value = sensor_value(sensor.factors, *raw);
-    // No node draws a gigawatt; and below zero it is no power of a load.
-    if (!value || *value < 0 || *value > 1e9) return sink.missing(MissingReason::rubbish);
-    sink.value(std::llround(*value / milli));
-  }
-
-  std::unique_ptr<IpmiTransport> transport_;
-  IpmiPower power_;
-  std::vector<Channel> channels_;
-  std::optional<MissingReason> failed_;
-};
 
 Channel power_channel(Component component, std::string name) {
   Channel channel;
@@ -121,7 +71,7 @@ void make_unique(std::vector<Channel>& channels) {
 Answer<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit) {
   const MonoTime deadline = mono_now() + limit;
   IpmiPower found;
-  const auto reply = transport.exchange(dcmi_power_request());
+  const auto reply = transport.exchange(dcmi_power_request(), limit);
   if (!reply) return std::unexpected(reply.error());
   if (reply->completion != 0) {
     found.no_dcmi = completion_trouble(reply->completion);
@@ -145,8 +95,65 @@ std::vector<Channel> ipmi_channels(const IpmiPower& power, const Component& whol
   return channels;
 }
 
-std::unique_ptr<Meter> make_ipmi_meter(std::unique_ptr<IpmiTransport> transport, const IpmiPower& power, const Component& whole) {
-  return std::make_unique<IpmiMeter>(std::move(transport), power, whole);
+Answer<void> IpmiSource::look(Duration limit) {
+  if (looked_) return {};
+  looked_ = true;
+  auto found = look_for_power(*transport_, limit);
+  if (!found) return std::unexpected(found.error());
+  if (!found->any())
+    return std::unexpected(Trouble{found->no_dcmi.reason,
+                                   "the controller reads no power: no sensor of watts, and for DCMI " + found->no_dcmi.what,
+                                   found->no_dcmi.remedy});
+  power_ = *std::move(found);
+  return {};
+}
+
+IpmiSource::Data IpmiSource::data_of(const IpmiRequest& request) {
+  if (failed_) return std::unexpected(*failed_);
+  const auto reply = transport_->exchange(request, std::max(deadline_ - mono_now(), milliseconds(1)));
+  if (!reply) {
+    failed_ = reply.error();
+    return std::unexpected(*failed_);
+  }
+  if (reply->completion != 0) return std::unexpected(completion_trouble(reply->completion));
+  return reply->data;
+}
+
+Answer<std::int64_t> IpmiSource::dcmi_milliwatts() {
+  const auto data = data_of(dcmi_power_request());
+  if (!data) return std::unexpected(data.error());
+  const auto power = parse_dcmi_power(*data);
+  if (!power) return std::unexpected(power.error());
+  return std::llround(to_watts(power->current) / milli);
+}
+
+Answer<std::int64_t> IpmiSource::sensor_milliwatts(const WattSensor& sensor) {
+  const auto data = data_of(sensor_reading_request(sensor));
+  if (!data) return std::unexpected(data.error());
+  const auto raw = parse_sensor_reading(*data);
+  if (!raw) return std::unexpected(raw.error());
+  const auto value = sensor_value(sensor.factors, *raw);
+  if (!value || *value < 0 || *value > most_watts)
+    return std::unexpected(Trouble{MissingReason::rubbish, "the sensor " + sensor.name + " reads what no load can draw"});
+  return std::llround(*value / milli);
+}
+
+Answer<RemoteAnswer> IpmiSource::ask(Duration limit) {
+  deadline_ = mono_now() + limit;
+  if (const auto looked = look(limit); !looked) return std::unexpected(looked.error());
+  failed_.reset();
+  RemoteAnswer answer;
+  std::optional<Trouble> first;
+  bool any = false;
+  const auto add = [&](const Answer<std::int64_t>& value) {
+    any = any || value.has_value();
+    if (!value && !first) first = value.error();
+    answer.values.push_back(value ? RemoteValue(*value) : std::unexpected(value.error().reason));
+  };
+  if (power_.dcmi) add(dcmi_milliwatts());
+  for (const WattSensor& sensor : power_.sensors) add(sensor_milliwatts(sensor));
+  if (!any && first) return std::unexpected(*first);
+  return answer;
 }
 
 }  // namespace joulery
