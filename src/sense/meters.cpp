@@ -9,9 +9,12 @@
 #include "sense/hwmon/hwmon.h"
 #include "sense/node/battery.h"
 #include "sense/node/ipmi.h"
+#include "sense/node/ipmi_lan.h"
 #include "sense/nvidia/nvml.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
+#include "sense/room/mqtt.h"
+#include "sense/room/snmp.h"
 
 namespace joulery {
 namespace {
@@ -28,7 +31,10 @@ constexpr MeterKind kinds[] = {
     {"hwmon", local<probe_hwmon>},
     {"nvml", local<probe_nvml>},
     {"ipmi", local<probe_ipmi>},
+    {"ipmi-lan", probe_ipmi_lan},
     {"battery", local<probe_battery>},
+    {"snmp", probe_snmp},
+    {"mqtt", probe_mqtt},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},
 };

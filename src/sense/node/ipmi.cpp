@@ -16,7 +16,6 @@ constexpr std::string_view kind = "ipmi";
 constexpr std::string_view device_name = "bmc";
 constexpr Duration answer_limit = milliseconds(5000);    // a controller under load takes seconds, and so does its list of sensors
 constexpr Duration least_interval = milliseconds(1000);  // controllers refresh about once a second, and a question costs milliseconds
-const Component whole{"node"};
 
 constexpr Advice no_controller{"this machine has no management controller (BMC): its firmware describes none", ""};
 constexpr Advice in_virtual_machine{"a virtual machine: the management controller belongs to its host", ""};
@@ -62,7 +61,8 @@ Discovery probe_ipmi(const Machine& machine) {
   const std::string name(device_name);
   if (!device && device.error().reason == MissingReason::permission) return only(blocked_finding(kind, name, no_permission, path));
   if (!device) return only(blocked_finding(kind, name, no_answer, device.error().what));
-  auto meter = std::make_unique<RemoteMeter>(std::make_unique<IpmiSource>(*std::move(device), whole), RemotePace{.timeout = answer_limit});
+  auto meter =
+      std::make_unique<RemoteMeter>(std::make_unique<IpmiSource>(*std::move(device), WholeNode{}), RemotePace{.timeout = answer_limit});
   if (const auto answer = meter->probe(answer_limit); !answer)
     return only(
         blocked_finding(kind, name, answer.error().reason == MissingReason::not_supported ? no_power : no_answer, answer.error().what));

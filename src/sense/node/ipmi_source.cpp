@@ -34,9 +34,10 @@ bool names_whole(std::string_view name) {
   return std::ranges::find(whole_names, lower) != whole_names.end();
 }
 
-Channel power_channel(Component component, std::string name) {
+Channel power_channel(const WholeNode& whole, std::string name) {
   Channel channel;
-  channel.component = std::move(component);
+  channel.component = whole.component;
+  channel.max_power = whole.max_power;
   channel.name = std::move(name);
   channel.measurand = Measurand::power;
   channel.behaviour = Behaviour::gauge;
@@ -45,13 +46,14 @@ Channel power_channel(Component component, std::string name) {
   return channel;
 }
 
-Channel sensor_channel(const WattSensor& sensor, const Component& whole) {
+Channel sensor_channel(const WattSensor& sensor, const WholeNode& whole) {
   Channel channel = power_channel(whole, sensor.name);
   if (!names_whole(sensor.name)) {
-    channel.component = Component("node/board/" + component_part(sensor.name));
+    channel.component = Component(whole.component.path() + "/board/" + component_part(sensor.name));
     channel.scope = Scope::platform;  // a supply, a processor, a fan wall: which other meters it overlaps is not known
   }
-  channel.accuracy = {std::max(sensor.factors.accuracy, least_sensor_error), watts(sensor_step(sensor.factors, 128))};
+  channel.accuracy = {whole.relative_error > 0 ? whole.relative_error : std::max(sensor.factors.accuracy, least_sensor_error),
+                      watts(sensor_step(sensor.factors, 128))};
   return channel;
 }
 
@@ -84,11 +86,12 @@ Answer<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit) {
   return found;
 }
 
-std::vector<Channel> ipmi_channels(const IpmiPower& power, const Component& whole) {
+std::vector<Channel> ipmi_channels(const IpmiPower& power, const WholeNode& whole) {
   std::vector<Channel> channels;
   if (power.dcmi) {
     channels.push_back(power_channel(whole, "power"));
     channels.back().accuracy = dcmi_accuracy;
+    if (whole.relative_error > 0) channels.back().accuracy.relative = whole.relative_error;
   }
   for (const WattSensor& sensor : power.sensors) channels.push_back(sensor_channel(sensor, whole));
   make_unique(channels);

@@ -21,17 +21,25 @@ struct IpmiPower {
   bool any() const { return dcmi || !sensors.empty(); }
 };
 
+// What the controller's machine is called in the tree of parts, and what its user knows of it.
+struct WholeNode {
+  Component component{"node"};
+  Power max_power;               // 0: not known
+  double relative_error = 0;     // half-width of a 90 % interval; 0: what is usual
+};
+
 // Asks the controller what it has, for about as long as `limit`. Errors: the carrier's own, where nothing came back at all.
 Answer<IpmiPower> look_for_power(IpmiTransport& transport, Duration limit);
 
 // The channels of what was found: DCMI as "power" of `whole`, then each sensor. A sensor named as the whole system's is a gauge of
 // `whole` too; any other is a part that may overlap others, below node/board.
-std::vector<Channel> ipmi_channels(const IpmiPower& power, const Component& whole);
+std::vector<Channel> ipmi_channels(const IpmiPower& power, const WholeNode& whole);
 
 // The first ask() looks for what the controller has. One that does not answer then is taken to have DCMI, and no sensors.
 class IpmiSource final : public RemoteSource {
  public:
-  IpmiSource(std::unique_ptr<IpmiTransport> transport, Component whole) : transport_(std::move(transport)), whole_(std::move(whole)) {}
+  // `whole` brings the component, the greatest power and, where it is not 0, the error of all that is read of it.
+  IpmiSource(std::unique_ptr<IpmiTransport> transport, WholeNode whole) : transport_(std::move(transport)), whole_(std::move(whole)) {}
   std::vector<Channel> channels() const override { return ipmi_channels(power_, whole_); }
   // A carrier that fails ends the round; a completion code or rubbish concerns one channel.
   // Errors: the first channel's, where no channel has a value.
@@ -45,7 +53,7 @@ class IpmiSource final : public RemoteSource {
   Answer<std::int64_t> sensor_milliwatts(const WattSensor& sensor);
 
   std::unique_ptr<IpmiTransport> transport_;
-  Component whole_;
+  WholeNode whole_;
   IpmiPower power_{.dcmi = true};
   bool looked_ = false;
   MonoTime deadline_;

@@ -166,7 +166,7 @@ class IpmiSourceTest : public ::testing::Test {
     EXPECT_TRUE(power);
     return power ? *power : IpmiPower();
   }
-  std::unique_ptr<IpmiSource> make() { return std::make_unique<IpmiSource>(std::make_unique<ScriptedTransport>(bmc), Component("node")); }
+  std::unique_ptr<IpmiSource> make() { return std::make_unique<IpmiSource>(std::make_unique<ScriptedTransport>(bmc), WholeNode{}); }
   // Watts of each channel, -1 for a missing one.
   std::vector<double> ask(IpmiSource& source) {
     answer = source.ask(seconds(5));
@@ -222,7 +222,7 @@ TEST_F(IpmiSourceTest, NeitherDcmiNorSensorsIsSaid) {
 
 TEST_F(IpmiSourceTest, TwoSensorsOfOneNameStayTwo) {
   bmc.records = {supply_record, supply_record, supply_record};
-  const auto channels = ipmi_channels(look(), Component("node"));
+  const auto channels = ipmi_channels(look(), WholeNode{});
   ASSERT_EQ(channels.size(), 4U);
   EXPECT_EQ(channels[1].name, "PSU1 Power In");
   EXPECT_EQ(channels[2].name, "PSU1 Power In #2");
