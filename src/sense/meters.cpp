@@ -16,12 +16,17 @@
 #include "sense/hwmon/hwmon.h"
 #include "sense/hwmon/jetson_iio.h"
 #include "sense/intel/level_zero.h"
+#include "sense/node/battery.h"
+#include "sense/node/ipmi.h"
+#include "sense/node/ipmi_lan.h"
 #include "sense/nvidia/nvml.h"
 #include "sense/rapl/msr.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
 #include "sense/redfish/redfish.h"
 #include "sense/room/http_json.h"
+#include "sense/room/mqtt.h"
+#include "sense/room/snmp.h"
 #include "sense/scrape/prometheus.h"
 #include "sense/second_ways.h"
 
@@ -47,7 +52,12 @@ constexpr MeterKind kinds[] = {
     {"hwmon", local<probe_hwmon>},
     {"jetson.iio", local<probe_jetson_iio>},
     {"nvml", local<probe_nvml>},
+    {"ipmi", local<probe_ipmi>},
+    {"ipmi-lan", probe_ipmi_lan, true},
     {"redfish", probe_redfish, true},
+    {"battery", local<probe_battery>},
+    {"snmp", probe_snmp, true},
+    {"mqtt", probe_mqtt, true},
     {"http-json", probe_http_json, true},
     {"prometheus", probe_prometheus, true},
     {"cpu", local<probe_cpu>},
@@ -69,8 +79,7 @@ std::map<std::string_view, std::future<Discovery>> probe_remote_kinds(const Mach
   // Where none is named there is nothing to wait for, and a thread for each would only cost time.
   const auto when = settings.names_below("meters").empty() ? std::launch::deferred : std::launch::async;
   for (const MeterKind& kind : kinds)
-    if (kind.remote)
-      begun.emplace(kind.name, std::async(when, [&kind, &machine, &settings] { return kind.probe(machine, settings); }));
+    if (kind.remote) begun.emplace(kind.name, std::async(when, [&kind, &machine, &settings] { return kind.probe(machine, settings); }));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return begun;
 }
