@@ -24,6 +24,7 @@
  *   gpu N utilisation PERCENT       gpu N memory TOTAL_MIB USED_MIB [RESERVED_MIB]
  *   gpu N clock MHZ                 gpu N throttle BITS
  *   gpu N field ID[/SCOPE] VALUE    an element of nvmlDeviceGetFieldValues; "code C" for its own return code; SCOPE all: every link
+ *                                   C -1: the whole call is refused for it
  *   gpu N rate ID[/SCOPE] PER_S     an element that grows
  *   gpu N mig GI CI UUID TOTAL_MIB USED_MIB        a slice; "mig on": partitioned, without slices yet
  *   gpu N process PID MIB SM MEM ENC DEC [GI CI]   a process, with its per cent of use
@@ -392,6 +393,10 @@ int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* fields) {
   Gpu* gpu = NULL;
   const int code = enter(device, "nvmlDeviceGetFieldValues", &gpu);
   if (code != OK) return leave(code);
+  for (int i = 0; i < count; ++i) {
+    const Field* scripted = fake_field(gpu, fields[i].id, fields[i].scope);
+    if (scripted && scripted->code == REFUSES_ALL) return leave(INVALID);
+  }
   for (int i = 0; i < count; ++i) fields[i].code = slice_of(device) ? NOT_SUPPORTED : give_field(gpu, &fields[i]);
   return leave(OK);
 }
