@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/live_window.h"
 #include "meter/device_events.h"
 #include "meter/round.h"
 #include "record/recording.h"
@@ -21,8 +22,10 @@ class Recorder final : public RoundConsumer {
   }
 
   Writer* writer = nullptr;
+  LiveWindow* live = nullptr;  // sees the rounds too, where somebody watches
   void take(const Round& round) override {
     writer->add(round);
+    if (live) live->take(round);
     for (DeviceEvent& event : watched_[round.device].events.take(round.readings)) tell(round.device, std::move(event));
   }
   void missed(std::size_t device, MonoTime at, std::int64_t count) override {
@@ -33,6 +36,7 @@ class Recorder final : public RoundConsumer {
   }
   void suspended(const Suspension& suspension) override {
     writer->add(RecordedEvent{{suspension.at, suspension.at}, "suspended", "", suspension.length.base_units()});
+    if (live) live->suspended(suspension);
   }
 
   // Tells what lasts until the end; call it when the sampler has stopped. Gives the flags that the report must carry.
