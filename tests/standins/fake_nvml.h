@@ -76,3 +76,9 @@ unsigned long long fake_counter_mj(const Gpu* gpu, int of_module);
 int fake_rule(const Rule* rules, int count, const char* function, int otherwise, double* delay_ms);
 const Field* fake_field(const Gpu* gpu, unsigned id, unsigned scope);
 void fake_sleep(double ms);
+
+/* What a call for a GPU or a slice answers before it does anything. Returns with the lock held, which fake_leave() gives back. */
+int fake_enter(const void* handle, const char* function, Gpu** gpu);
+int fake_leave(int code);
+Slice* fake_slice_of(const void* handle); /* NULL: the handle is a whole GPU's */
+unsigned fake_milliwatts(double watts);
