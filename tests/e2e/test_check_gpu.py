@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import ROOT, STANDINS, Runner, built, clean_environment
+from conftest import ROOT, STANDINS, built, clean_environment
 
 SCRIPT = """origin {origin:.3f}
 driver 550.54.15

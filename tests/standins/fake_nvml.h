@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-enum { OK = 0, UNINITIALIZED = 1, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, LOST = 15 };
+enum { OK = 0, UNINITIALIZED = 1, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, LOST = 15, REFUSES_ALL = -1 };
 enum { MOST_GPUS = 16, MOST_POINTS = 4096, MOST_RULES = 64, MOST_FIELDS = 64, MOST_SLICES = 16, MOST_PROCESSES = 128, MOST_METRICS = 64 };
 
 typedef struct {
@@ -76,3 +76,9 @@ unsigned long long fake_counter_mj(const Gpu* gpu, int of_module);
 int fake_rule(const Rule* rules, int count, const char* function, int otherwise, double* delay_ms);
 const Field* fake_field(const Gpu* gpu, unsigned id, unsigned scope);
 void fake_sleep(double ms);
+
+/* What a call for a GPU or a slice answers before it does anything. Returns with the lock held, which fake_leave() gives back. */
+int fake_enter(const void* handle, const char* function, Gpu** gpu);
+int fake_leave(int code);
+Slice* fake_slice_of(const void* handle); /* NULL: the handle is a whole GPU's */
+unsigned fake_milliwatts(double watts);

@@ -133,6 +133,17 @@ bool instant_sees_all(const GpuFacts& facts) {
   return instant.window >= instant.update;
 }
 
+// All at once; where a driver refuses the whole for one field that it does not know, each by itself.
+void ask_all(const NvmlApi& api, NvmlApi::Device device, std::vector<NvmlFieldValue>& fields) {
+  const NvmlReturn whole_call = call(api.field_values, device, static_cast<int>(fields.size()), fields.data());
+  if (whole_call == NvmlReturn::success) return;
+  for (NvmlFieldValue& field : fields) {
+    const NvmlReturn alone =
+        whole_call == NvmlReturn::invalid_argument ? call(api.field_values, device, 1, &field) : NvmlReturn::not_supported;
+    if (alone != NvmlReturn::success) field.code = static_cast<int>(NvmlReturn::not_supported);
+  }
+}
+
 }  // namespace
 
 MissingReason reason_of(NvmlReturn code) {
@@ -188,7 +199,7 @@ NvmlFields::NvmlFields(const NvmlApi& api, NvmlApi::Device device, const GpuFact
   std::vector<NvmlFieldValue> all{ask(field_energy, scope_gpu), ask(field_energy_scoped, scope_gpu),
                                   ask(field_energy_scoped, scope_module)};
   for (const Item& item : items) all.push_back(ask(item.field, item.scope));
-  if (call(api.field_values, device, static_cast<int>(all.size()), all.data()) != NvmlReturn::success) return;
+  ask_all(api, device, all);
   const auto answered = [&](std::size_t i) { return answers(all[3 + i], zero_is_nothing(items[i].measurand)); };
   for (std::size_t i = 0; i < std::size(items); ++i)
     module_ = module_ || (items[i].place == Place::module && items[i].measurand == Measurand::power && answered(i) && all[3 + i].code == 0);

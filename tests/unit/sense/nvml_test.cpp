@@ -111,6 +111,13 @@ TEST_F(Nvml, EachFieldHasItsOwnReturnCode) {
   EXPECT_EQ(read_channel(gpu(0), "power_instant").raw, 100'000);
 }
 
+TEST_F(Nvml, ADriverThatRefusesAllForOneUnknownFieldIsAskedForEach) {
+  probe("gpu 0 watts 0 100\ngpu 0 field 204/all code -1\n");
+  EXPECT_EQ(read_channel(gpu(0), "power_average").raw, 100'000);
+  EXPECT_TRUE(read_channel(gpu(0), "energy").ok());
+  EXPECT_EQ(channel_named(gpu(0), "nvlink_received"), nullptr);
+}
+
 TEST_F(Nvml, TheNewerFieldOfTheCounterStandsInForTheOlder) {
   probe("gpu 0 watts 0 100\ngpu 0 field 83 code 3\n");
   set_time_ms(3000);
