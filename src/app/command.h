@@ -28,6 +28,7 @@ int export_command(std::vector<std::string> arguments);
 int import_command(std::vector<std::string> arguments);
 int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);
+int config_command(std::vector<std::string> arguments);
 int places_command(std::vector<std::string> arguments);
 
 }  // namespace joulery

@@ -115,6 +115,13 @@ void add_factor_options(CLI::App& options, FactorWords& words) {
       ->type_name("WHICH");
 }
 
+void add_set_option(CLI::App& options, std::vector<std::string>& sets) {
+  options.add_option("--set", sets, "a setting for this call: --set meters.bmc.timeout=2s; joulery config keys lists them")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 Result<Fill> parse_fill(std::string_view text) {
   constexpr std::pair<std::string_view, Fill> names[] = {{"auto", Fill::automatic}, {"all", Fill::all}, {"none", Fill::none}};
   for (const auto& [name, fill] : names)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/loaded_run.h"
+#include "config/settings.h"
 #include "core/result.h"
 #include "publish/style.h"
 
@@ -41,8 +42,12 @@ struct FactorWords {
   std::optional<double> pue;
 };
 void add_factor_options(CLI::App& options, FactorWords& words);
-// What the words say, the user's joulery.toml below them. Errors: usage, with near names.
-Result<ReportChoices> choices_from(const FactorWords& words);
+// --set KEY=VALUE, as often as one likes.
+void add_set_option(CLI::App& options, std::vector<std::string>& sets);
+// All that is configured, the words and sets above all other layers. Errors: those of load_settings().
+Result<Settings> settings_with(const FactorWords& words, const std::vector<std::string>& sets);
+// What the settings say of grams and money, and how to estimate. Errors: usage, with near names.
+Result<ReportChoices> choices_from(const Settings& settings, const std::string& estimate);
 
 // "auto", "all", "none".
 Result<Fill> parse_fill(std::string_view text);

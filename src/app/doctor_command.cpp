@@ -88,15 +88,19 @@ int doctor_command(std::vector<std::string> arguments) {
   bool json = false;
   std::string sysroot;
   FormChoice form;
+  std::vector<std::string> sets;
   app.add_flag("--json", json, "as JSON, schema joulery.doctor/1");
   app.add_option("--sysroot", sysroot, "look at a tree with sys/ and proc/ in it")->type_name("DIR");
   app.add_option("--color", form.color, "auto, always or never")->type_name("WHEN");
+  add_set_option(app, sets);
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const auto style = style_for(form, STDOUT_FILENO);
   if (!style) return complain("doctor", style.error(), exit_usage);
   if (const auto there = check_sysroot(sysroot); !there) return complain("doctor", there.error(), exit_usage);
   const Machine machine(sysroot);
-  Discovery discovery = discover(machine, Settings());
+  const auto settings = settings_with({}, sets);
+  if (!settings) return complain("doctor", settings.error(), exit_usage);
+  Discovery discovery = discover(machine, *settings);
   const bool any = std::ranges::count_if(discovery.devices, measures) > 0;
   if (json)
     fmt::print("{}", as_json(discovery.findings, any));

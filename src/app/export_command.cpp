@@ -43,7 +43,9 @@ int export_command(std::vector<std::string> arguments) {
   forms->require_option(1);
   app.add_option("--estimate", words.estimate, "auto, all or none: which parts without a sensor to estimate")->type_name("WHICH");
   if (const auto code = parse(app, std::move(arguments))) return *code;
-  const auto choices = choices_from(words);
+  const auto settings = settings_with(words, {});
+  if (!settings) return complain("export", settings.error(), exit_usage);
+  const auto choices = choices_from(*settings, words.estimate);
   if (!choices) return complain("export", choices.error(), exit_usage);
   const auto run = LoadedRun::load(file, *choices);
   if (!run) return complain("export", run.error(), 1);

@@ -1,8 +1,9 @@
-// What the user chose about grams, money and the estimate, from flags and the configuration file; and the report's part of it.
+// What the user chose about grams, money and the estimate, from flags and other settings; and the report's part of it.
 #include <fmt/format.h>
 
 #include "app/command_line.h"
-#include "app/user_folders.h"
+#include "config/load.h"
+#include "core/units.h"
 #include "factors/calibration.h"
 #include "factors/carbon.h"
 #include "factors/factor_config.h"
@@ -10,8 +11,6 @@
 
 namespace joulery {
 namespace {
-
-std::string config_file() { return user_config_folder() + "/joulery.toml"; }
 
 CarbonChoice carbon_choice(const FactorChoice& choice) {
   CarbonChoice carbon;
@@ -64,25 +63,37 @@ Result<void> add_factors(const FactorChoice& choice, Report& report) {
   return {};
 }
 
-// Flags win over the file; what was chosen is checked here, before any command runs.
-Result<ReportChoices> choices_from(const FactorWords& words) {
-  const auto config = read_factor_config(config_file());
+Result<Settings> settings_with(const FactorWords& words, const std::vector<std::string>& sets) {
+  std::vector<ConfigFlag> flags;
+  for (const std::string& set : sets) {
+    auto flag = parse_set_flag(set);
+    if (!flag) return std::unexpected(flag.error());
+    flags.push_back(*std::move(flag));
+  }
+  if (!words.place.empty()) flags.push_back({"--place", "carbon.place", words.place});
+  if (!words.intensity.empty()) flags.push_back({"--carbon-intensity", "carbon.g_per_kwh", words.intensity});
+  if (words.pue) flags.push_back({"--pue", "carbon.pue", to_decimal(*words.pue)});
+  if (!words.tariff.empty()) {
+    const auto tariff = parse_tariff(words.tariff, "--tariff");
+    if (!tariff) return std::unexpected(tariff.error());
+    flags.push_back({"--tariff", "cost.per_kwh", to_decimal(tariff->price.base_units())});
+    flags.push_back({"--tariff", "cost.currency", std::string(tariff->currency.code())});
+  }
+  return load_settings(ConfigSources::of_this_process(), flags);
+}
+
+// What was chosen is checked here, before any command runs.
+Result<ReportChoices> choices_from(const Settings& settings, const std::string& estimate) {
+  const auto config = factor_config(settings);
   if (!config) return std::unexpected(config.error());
   ReportChoices choices;
-  choices.factors.place = !words.place.empty() ? words.place : config->carbon.place.value_or("");
-  choices.factors.pue = words.pue ? words.pue : config->carbon.pue;
-  choices.factors.tariff = words.tariff;
-  if (words.tariff.empty() && config->tariff)
-    choices.factors.tariff = fmt::format("{} {}", config->tariff->price.base_units(), config->tariff->currency.code());
-  if (!words.intensity.empty()) {
-    const auto intensity = parse_carbon_intensity(words.intensity);
-    if (!intensity) return std::unexpected(intensity.error());
-    choices.factors.intensity = *intensity;
-  } else if (words.place.empty()) {
-    choices.factors.intensity = config->carbon.intensity;  // a place on the command line outranks a figure in the file
-  }
-  if (!words.estimate.empty()) {
-    const auto fill = parse_fill(words.estimate);
+  choices.factors.place = config->carbon.place.value_or("");
+  choices.factors.pue = config->carbon.pue;
+  choices.factors.intensity = config->carbon.intensity;
+  if (config->tariff)
+    choices.factors.tariff = fmt::format("{} {}", to_decimal(config->tariff->price.base_units()), config->tariff->currency.code());
+  if (!estimate.empty()) {
+    const auto fill = parse_fill(estimate);
     if (!fill) return std::unexpected(fill.error());
     choices.fill = *fill;
   }

@@ -21,6 +21,7 @@ constexpr Command commands[] = {
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"doctor", "which meters this machine has, and how to make the others work", joulery::doctor_command},
     {"calibrate", "teach the estimate what a wall meter shows", joulery::calibrate_command},
+    {"config", "what is configured and where it was set: joulery config show --origin", joulery::config_command},
     {"places", "the places whose carbon intensity is known", joulery::places_command},
 };
 

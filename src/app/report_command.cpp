@@ -18,7 +18,9 @@ int report_command(std::vector<std::string> arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const auto style = style_for(form, STDOUT_FILENO);
   if (!style) return complain("report", style.error(), exit_usage);
-  const auto choices = choices_from(factors);
+  const auto settings = settings_with(factors, {});
+  if (!settings) return complain("report", settings.error(), exit_usage);
+  const auto choices = choices_from(*settings, factors.estimate);
   if (!choices) return complain("report", choices.error(), exit_usage);
   const auto run = LoadedRun::load(file, *choices);
   if (!run) return complain("report", run.error(), 1);

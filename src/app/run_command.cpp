@@ -30,6 +30,7 @@ struct RunOptions {
   int repeats = 1, warmup = 0;
   FormChoice form;
   FactorWords factors;
+  std::vector<std::string> sets;
   std::vector<std::string> command;
 };
 
@@ -49,6 +50,7 @@ void declare(CLI::App& app, RunOptions& o) {
   app.add_option("--sysroot", o.sysroot, "read meters from a tree with sys/ and proc/ in it")->type_name("DIR");
   add_forms(app, o.form, true);
   add_factor_options(app, o.factors);
+  add_set_option(app, o.sets);
 }
 
 // Options end at "--", or at the first word that is neither an option nor an option's value.
@@ -151,10 +153,12 @@ class Runner {
     if (const auto there = check_sysroot(o_.sysroot); !there) return refuse(there.error());
     const auto style = style_for(o_.form, STDERR_FILENO);
     if (!style) return refuse(style.error());
-    const auto choices = choices_from(o_.factors);
+    const auto settings = settings_with(o_.factors, o_.sets);
+    if (!settings) return refuse(settings.error());
+    const auto choices = choices_from(*settings, o_.factors.estimate);
     if (!choices) return refuse(choices.error());
     style_ = *style;
-    discovery_ = discover(machine_, Settings());
+    discovery_ = discover(machine_, *settings);
     plan_.command = o_.command;
     plan_.interval = *interval;
     plan_.baseline = *baseline;
@@ -188,7 +192,10 @@ class Runner {
     plan_.recording = path;
     const bool shown = ::isatty(STDERR_FILENO) == 1 && !o_.quiet;
     Progress progress;
-    if (shown) progress = [this](Duration elapsed) { put(stderr, std::string(progress_clear) + progress_line(elapsed, {}, {}, style_)); };
+    if (shown)
+      progress = [this](Duration elapsed, const LiveEnergy::Told& burnt) {
+        put(stderr, std::string(progress_clear) + progress_line(elapsed, burnt.energy, burnt.power, style_));
+      };
     const MeasurementEnd end = measure(plan_, discovery_.devices, gate_, progress);
     if (shown) put(stderr, progress_clear);
     return end;

@@ -5,6 +5,7 @@
 #include "app/loaded_run.h"
 #include "app/measurement.h"
 #include "app/version.h"
+#include "config/load.h"
 #include "ledger/run_facts.h"
 #include "meter/counter.h"
 #include "sense/host/cpu_identity_reader.h"
@@ -40,7 +41,9 @@ Session::~Session() = default;
 Result<std::unique_ptr<Session>> Session::start(const Machine& machine, Duration interval, std::string name) {
   if (interval < milliseconds(1) || interval > seconds(3600))
     return fail(ErrorCode::usage, "the interval must lie between 1 ms and 1 h", "interval", "0.1 s suits most programs");
-  std::unique_ptr<Session> session(new Session(machine, discover(machine, Settings()), interval, std::move(name)));
+  const auto settings = load_settings(ConfigSources::of_this_process(), {});
+  if (!settings) return std::unexpected(settings.error());
+  std::unique_ptr<Session> session(new Session(machine, discover(machine, *settings), interval, std::move(name)));
   session->recording_.add(ClockMap::now());
   session->sampler_.start();
   session->begin_ = mono_now();

@@ -28,6 +28,10 @@ std::string Origin::describe() const { return line ? fmt::format("{}:{}", name, 
 
 void Settings::set(std::string key, Setting setting) { settings_.insert_or_assign(std::move(key), std::move(setting)); }
 
+void Settings::remove(std::string_view key) {
+  if (const auto found = settings_.find(key); found != settings_.end()) settings_.erase(found);
+}
+
 const Setting* Settings::find(std::string_view key) const {
   const auto found = settings_.find(key);
   return found == settings_.end() ? nullptr : &found->second;

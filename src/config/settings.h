@@ -35,6 +35,7 @@ struct Setting {
 class Settings {
  public:
   void set(std::string key, Setting setting);  // replaces what an earlier layer said
+  void remove(std::string_view key);
   const Setting* find(std::string_view key) const;
   // The next parts of the keys below a prefix, sorted: "meters" -> {"bmc", "rack-pdu"}.
   std::vector<std::string> names_below(std::string_view prefix) const;

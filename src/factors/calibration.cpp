@@ -14,9 +14,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/toml_ascii.h"
 #include "core/near_names.h"
 #include "core/units.h"
-#include "factors/toml_ascii.h"
 
 namespace joulery {
 namespace {

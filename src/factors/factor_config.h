@@ -1,4 +1,4 @@
-// What a configuration file says of grams and money:
+// What the settings say of grams and money:
 //
 //   [carbon]
 //   place = "SE"            # as for --place
@@ -7,14 +7,11 @@
 //   [cost]
 //   per_kwh = 0.30
 //   currency = "EUR"
-//
-// A key that does not exist is an error which names the nearest one: a misspelt factor must not be a silent default.
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 
+#include "config/settings.h"
 #include "core/result.h"
 #include "factors/carbon.h"
 #include "factors/tariff.h"
@@ -26,9 +23,7 @@ struct FactorConfig {
   std::optional<Tariff> tariff;
 };
 
-// A file that does not exist gives an empty configuration. Errors: permission, io, format (with line and column), usage.
-Result<FactorConfig> read_factor_config(const std::string& path);
-// The same from text; `name` is what errors call it.
-Result<FactorConfig> parse_factor_config(std::string_view text, std::string_view name);
+// Sections that say nothing give an empty configuration. Errors: usage, with the key's origin.
+Result<FactorConfig> factor_config(const Settings& settings);
 
 }  // namespace joulery

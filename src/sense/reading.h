@@ -44,17 +44,20 @@ class Sink {
   }
   void value(std::int64_t raw) { put(raw, MissingReason::none); }
   void missing(MissingReason reason) { put(0, reason); }
+  // The same where one exchange told several channels: each then carries its beginning and end.
+  void value(std::int64_t raw, MonoTime before, MonoTime after) { put({raw, MissingReason::none, before, after}); }
+  void missing(MissingReason reason, MonoTime before, MonoTime after) { put({0, reason, before, after}); }
   void finish() {
     while (next_ < readings_.size()) put(0, MissingReason::gone);
   }
   std::span<const Reading> readings() const { return readings_; }
 
  private:
-  void put(std::int64_t raw, MissingReason reason) {
+  void put(std::int64_t raw, MissingReason reason) { put({raw, reason, last_, mono_now()}); }
+  void put(const Reading& reading) {
     if (next_ == readings_.size()) return;
-    const MonoTime now = mono_now();
-    readings_[next_++] = {raw, reason, last_, now};
-    last_ = now;
+    readings_[next_++] = reading;
+    last_ = reading.after;
   }
   std::vector<Reading> readings_;
   std::size_t next_ = 0;

@@ -101,5 +101,20 @@ TEST_F(CalibrationFile, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("idle_watts = 9\nmax_watts = 5\n").where, path());
 }
 
+// The letter stands where the parser asks whether it is a space: it must not get that far.
+TEST(Calibration, LettersBeyondAsciiStandInTextsAlone) {
+  EXPECT_FALSE(
+      parse_calibration("idle_watts =2:22 `=\"\xd1\x9e"
+                        "2 1\n",
+                        "calibration.toml"));
+  EXPECT_FALSE(parse_calibration("source = \"a\"\xd1\x9e\n", "calibration.toml"));
+  const auto refused = parse_calibration("idle_watts = 4\nid\xd1\xb8 = 4\n", "calibration.toml");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "calibration.toml:2");
+  const auto calibration = parse_calibration("idle_watts = 4\nmax_watts = 9\nsource = \"Z\xc3\xa4hler ~ \xd1\x9e\"\n", "c");
+  ASSERT_TRUE(calibration);
+  EXPECT_EQ(calibration->source, "Z\xc3\xa4hler ~ \xd1\x9e");
+}
+
 }  // namespace
 }  // namespace joulery

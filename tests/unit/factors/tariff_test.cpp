@@ -36,9 +36,18 @@ TEST(Tariff, CostIsEnergyTimesPueTimesPrice) {
   EXPECT_EQ(bill.currency.code(), "EUR");
 }
 
+Settings carbon_and_cost() {
+  Settings settings;
+  settings.set("carbon.place", {std::string("SE"), {"c.toml", 2}});
+  settings.set("carbon.g_per_kwh", {std::int64_t{334}, {"c.toml", 3}});
+  settings.set("carbon.pue", {std::int64_t{1}, {"c.toml", 4}});
+  settings.set("cost.per_kwh", {0.30, {"c.toml", 6}});
+  settings.set("cost.currency", {std::string("EUR"), {"c.toml", 7}});
+  return settings;
+}
+
 TEST(FactorConfig, ReadsBothSections) {
-  const auto config =
-      parse_factor_config("[carbon]\nplace = \"SE\"\ng_per_kwh = 334\npue = 1\n[cost]\nper_kwh = 0.30\ncurrency = \"EUR\"\n", "c.toml");
+  const auto config = factor_config(carbon_and_cost());
   ASSERT_TRUE(config) << config.error().line();
   EXPECT_EQ(config->carbon.place, "SE");
   EXPECT_EQ(to_grams_per_kilowatt_hour(*config->carbon.intensity), 334);
@@ -49,34 +58,29 @@ TEST(FactorConfig, ReadsBothSections) {
 }
 
 TEST(FactorConfig, AFigureMayHaveAUnit) {
-  const auto config = parse_factor_config("carbon.g_per_kwh = \"412.5 lb/MWh\"", "c.toml");
+  Settings settings;
+  settings.set("carbon.g_per_kwh", {std::string("412.5 lb/MWh"), {"c.toml", 1}});
+  const auto config = factor_config(settings);
   ASSERT_TRUE(config) << config.error().line();
   EXPECT_NEAR(to_grams_per_kilowatt_hour(*config->carbon.intensity), 187.107, 0.0005);
 }
 
-TEST(FactorConfig, EmptyAndMissingFilesAreFine) {
-  EXPECT_TRUE(parse_factor_config("", "c.toml"));
-  const auto config = read_factor_config("/no/such/folder/config.toml");
+TEST(FactorConfig, SettingsThatSayNothingAreFine) {
+  const auto config = factor_config(Settings());
   ASSERT_TRUE(config);
   EXPECT_FALSE(config->carbon.place || config->carbon.intensity || config->carbon.pue || config->tariff);
 }
 
-TEST(FactorConfig, AFolderInItsPlaceIsAnError) { EXPECT_FALSE(read_factor_config("/tmp")); }
-
-TEST(FactorConfig, ErrorsSayWhereAndWhatInstead) {
-  const auto line = [](const char* text) {
-    const auto config = parse_factor_config(text, "c.toml");
-    return config ? std::string("accepted") : config.error().line();
-  };
-  EXPECT_EQ(line("[carbon]\nplaec = \"SE\""), "unknown key 'plaec' in the configuration: c.toml, line 2, column 1 (did you mean 'place'?)");
-  EXPECT_EQ(line("[crabon]\nplace = \"SE\""),
-            "unknown key 'crabon' in the configuration: c.toml, line 1, column 2 (did you mean 'carbon'?)");
-  EXPECT_EQ(line("[carbon]\nplace = 3"), "'place' must be a text: c.toml, line 2, column 9");
-  EXPECT_EQ(line("carbon = 3"), "'carbon' must be a section, [carbon]: c.toml, line 1, column 10");
-  EXPECT_EQ(line("[carbon]\npue = \"1.2\""), "'pue' must be a number: c.toml, line 2, column 7");
-  EXPECT_EQ(line("[cost]\nper_kwh = 0.3"), "[cost] needs both 'per_kwh' and 'currency': c.toml, line 1, column 1");
-  EXPECT_TRUE(line("[carbon]\ng_per_kwh = \"fast\"").starts_with("not a carbon intensity: 'fast': c.toml, line 2"));
-  EXPECT_TRUE(line("[carbon\n").starts_with("cannot read the configuration"));
+TEST(FactorConfig, ErrorsSayWhere) {
+  Settings settings = carbon_and_cost();
+  settings.set("carbon.g_per_kwh", {std::string("fast"), {"c.toml", 3}});
+  EXPECT_TRUE(factor_config(settings).error().line().starts_with("not a carbon intensity: 'fast': c.toml:3"));
+  settings = carbon_and_cost();
+  settings.remove("cost.currency");
+  EXPECT_EQ(factor_config(settings).error().line(), "[cost] needs both 'per_kwh' and 'currency': c.toml:6");
+  settings = carbon_and_cost();
+  settings.set("cost.currency", {std::string("EURO"), {"--set", 0}});
+  EXPECT_FALSE(factor_config(settings));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "factors/toml_ascii.h"
+#include "config/toml_ascii.h"
 
 #include <charconv>
 #include <system_error>
