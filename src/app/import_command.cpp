@@ -84,16 +84,19 @@ RunFacts facts_of(const Words& words, const ImportedLog& log, const LogClock& cl
   facts.run_ended = true;
   facts.fill = Fill::none;  // the machine of the log is not known
   facts.notes.push_back(fmt::format("imported: {}, {}", log.format, words.file));
-  facts.notes.push_back(log.has_wall_clock ? fmt::format("clock-of-the-log: times of day, taken as {} where they have no zone", offset_text(utc_offset))
-                                           : "no-wall-clock: the log holds no time of day");
+  facts.notes.push_back(log.has_wall_clock
+                            ? fmt::format("clock-of-the-log: times of day, taken as {} where they have no zone", offset_text(utc_offset))
+                            : "no-wall-clock: the log holds no time of day");
   facts.notes.insert(facts.notes.end(), log.notes.begin(), log.notes.end());
   return facts;
 }
 
 Metadata metadata_of(const RunFacts& facts, const Words& words, const ImportedLog& log, Duration utc_offset) {
   Metadata metadata = to_metadata(facts);
-  const nlohmann::ordered_json imported{
-      {"format", log.format}, {"file", words.file}, {"clock", log.has_wall_clock ? "wall" : "none"}, {"utc_offset", offset_text(utc_offset)}};
+  const nlohmann::ordered_json imported{{"format", log.format},
+                                        {"file", words.file},
+                                        {"clock", log.has_wall_clock ? "wall" : "none"},
+                                        {"utc_offset", offset_text(utc_offset)}};
   metadata["imported"] = imported.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return metadata;
 }
@@ -125,8 +128,8 @@ Result<Made> import_file(const Words& words) {
     marks = std::move(*read);
   }
   const RunFacts facts = facts_of(words, *log, clock, *run, options->utc_offset);
-  auto writer = RecordingWriter::create(words.output, recorded_devices(*log), metadata_of(facts, words, *log, options->utc_offset),
-                                        clock.crossing());
+  auto writer =
+      RecordingWriter::create(words.output, recorded_devices(*log), metadata_of(facts, words, *log, options->utc_offset), clock.crossing());
   if (!writer) return std::unexpected(writer.error());
   Result<void> flushed;
   write_rounds(*log, clock, **writer, [&] {
@@ -166,8 +169,9 @@ int import_command(std::vector<std::string> arguments) {
   if (const auto code = parse(app, std::move(arguments))) return *code;
   const auto made = import_file(words);
   if (!made) return complain("import", made.error(), made.error().code == ErrorCode::usage ? exit_usage : 1);
-  const std::string said = fmt::format("{}: {} {}, {} {}\nRecording  {}\n", made->format, made->devices, made->devices == 1 ? "device" : "devices",
-                                       made->lines, made->lines == 1 ? "reading" : "readings", words.output);
+  const std::string said =
+      fmt::format("{}: {} {}, {} {}\nRecording  {}\n", made->format, made->devices, made->devices == 1 ? "device" : "devices", made->lines,
+                  made->lines == 1 ? "reading" : "readings", words.output);
   if (!put(stdout, said)) return complain("import", error_from_errno(errno, "cannot write", "standard output"), 1);
   return 0;
 }

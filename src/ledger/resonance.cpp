@@ -116,7 +116,8 @@ std::optional<Resonance> find_resonance(std::span<const GaugeUpdate> all, std::s
   if (to_seconds(found.beat) < 2 * length) {
     // A swing is to be seen: the readings say at which beat, better than the small difference of two periods does.
     const double expected = 1 / to_seconds(found.beat);
-    const Swing swing = strongest(updates, std::max(0.5 / length, expected / 3), std::min(expected * 3, 1 / (least_beat_updates * periods.update)));
+    const Swing swing =
+        strongest(updates, std::max(0.5 / length, expected / 3), std::min(expected * 3, 1 / (least_beat_updates * periods.update)));
     if (swing.share < 0.5) return std::nullopt;
     found.beat = seconds(1 / swing.hertz);
     found.error = watts(half_range(updates) * std::min(1.0, to_seconds(found.beat) / (std::numbers::pi * length)));

@@ -21,7 +21,8 @@ bool credible(double factor) { return factor >= least_factor && factor <= greate
 
 }  // namespace
 
-Result<std::vector<SensorGain>> learn_gains(const Timeline& timeline, const std::string& component, Energy metered, const std::string& source) {
+Result<std::vector<SensorGain>> learn_gains(const Timeline& timeline, const std::string& component, Energy metered,
+                                            const std::string& source) {
   std::vector<SensorGain> gains;
   for (const EnergySource& sensor : timeline.sources) {
     if (!is_power(sensor) || sensor.channel.component.path() != component) continue;
@@ -30,8 +31,9 @@ Result<std::vector<SensorGain>> learn_gains(const Timeline& timeline, const std:
       return fail(ErrorCode::usage, "part of the run has no reading of the sensor", component, "learn from a run that was read throughout");
     const double factor = span.energy->value > Energy{} ? metered / span.energy->value : 0;
     if (!credible(factor))
-      return fail(ErrorCode::usage, fmt::format("the meter's {} and the sensor's {} are no gain", to_text(metered), to_text(span.energy->value)),
-                  component, "both must be of the same device over the same time");
+      return fail(ErrorCode::usage,
+                  fmt::format("the meter's {} and the sensor's {} are no gain", to_text(metered), to_text(span.energy->value)), component,
+                  "both must be of the same device over the same time");
     gains.push_back({sensor.device, sensor.channel.name, factor, source});
   }
   if (gains.empty()) return fail(ErrorCode::usage, "the recording has no power sensor of that component", component, "see joulery report");
@@ -45,7 +47,8 @@ std::vector<std::string> apply_gains(Timeline& timeline, const std::vector<Senso
         gains, [&](const SensorGain& g) { return is_power(source) && g.device == source.device && g.channel == source.channel.name; });
     if (gain == gains.end()) continue;
     source.track.scale(gain->factor, accuracy_with_gain);
-    flags.push_back(fmt::format("sensor-gain: {} {}: ×{:.4f}, {}", source.channel.component.path(), source.channel.name, gain->factor, gain->source));
+    flags.push_back(
+        fmt::format("sensor-gain: {} {}: ×{:.4f}, {}", source.channel.component.path(), source.channel.name, gain->factor, gain->source));
   }
   return flags;
 }

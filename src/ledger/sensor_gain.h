@@ -24,7 +24,8 @@ inline constexpr Accuracy accuracy_with_gain{.relative = 0.02, .absolute = watts
 
 // The gains of every power channel of `component` from the energy that a meter showed over the run. Errors: usage, where nothing
 // of that name was integrated, part of the time is lost, or the factor is out of range.
-Result<std::vector<SensorGain>> learn_gains(const Timeline& timeline, const std::string& component, Energy metered, const std::string& source);
+Result<std::vector<SensorGain>> learn_gains(const Timeline& timeline, const std::string& component, Energy metered,
+                                            const std::string& source);
 
 // Applies what is known of the timeline's sensors; a flag for each: "sensor-gain: node/gpu/0 power: x1.055, ...".
 std::vector<std::string> apply_gains(Timeline& timeline, const std::vector<SensorGain>& gains);

@@ -48,8 +48,7 @@ bool tells_energy(const Channel& channel) {
 
 // A sensor whose window is shorter than its period sees a part of the time.
 bool sees_a_part(const Channel& channel) {
-  return channel.behaviour == Behaviour::gauge && channel.averaging_window > Duration{} &&
-         channel.averaging_window < channel.update_period;
+  return channel.behaviour == Behaviour::gauge && channel.averaging_window > Duration{} && channel.averaging_window < channel.update_period;
 }
 
 std::vector<GaugeUpdate> updates_of(const Channel& channel, const std::vector<MonoTime>& times, const Series::Column& column) {

@@ -49,7 +49,8 @@ Result<ImportedLog> log_of(const Row& row, std::size_t number, const ImportOptio
   for (const Part& part : parts) {
     LoggedValue energy = value_in(row[part.column], 1e-6, joules_per_kilowatt_hour);
     if (energy.reason == MissingReason::none && energy.raw == 0) energy.reason = MissingReason::not_supported;
-    log.devices.push_back(energy_over("codecarbon", std::string(part.column), energy_channel(part.component, {part.relative, Power()}), *log.run, energy));
+    log.devices.push_back(
+        energy_over("codecarbon", std::string(part.column), energy_channel(part.component, {part.relative, Power()}), *log.run, energy));
   }
   log.notes.emplace_back("codecarbon-values");
   return log;

@@ -49,9 +49,7 @@ bool tells_energy(const LoggedDevice& device) {
                              [](const Channel& c) { return c.measurand == Measurand::power || c.measurand == Measurand::energy; });
 }
 
-bool tells_of_a_while(const LoggedDevice& device) {
-  return device.lines.size() > 1 && device.lines.front().at < device.lines.back().at;
-}
+bool tells_of_a_while(const LoggedDevice& device) { return device.lines.size() > 1 && device.lines.front().at < device.lines.back().at; }
 
 }  // namespace
 

@@ -164,7 +164,8 @@ Result<ImportedLog> read_nvidia_smi_csv(std::string_view text, const ImportOptio
     else if (refused++ == 0)
       first_refused = number;
   }
-  if (taken == 0) return fail(ErrorCode::format, "no line of the log is a reading", fmt::format("line {}", refused ? first_refused : number), "");
+  if (taken == 0)
+    return fail(ErrorCode::format, "no line of the log is a reading", fmt::format("line {}", refused ? first_refused : number), "");
   ImportedLog log = reader.finish();
   if (refused > 0) log.notes.push_back(fmt::format("lines-left-out: {}, the first is line {}", refused, first_refused));
   return log;

@@ -154,7 +154,9 @@ Result<ImportedLog> read_perf_stat_csv(std::string_view text, const ImportOption
   }
   for (auto& [key, one] : series)
     if (one.device.lines.size() > 1) log.devices.push_back(one.finish());
-  if (log.devices.empty()) return fail(ErrorCode::format, "no energy that perf counted over a time", fmt::format("line {}", std::max<std::size_t>(first_refused, 1)), "");
+  if (log.devices.empty())
+    return fail(ErrorCode::format, "no energy that perf counted over a time",
+                fmt::format("line {}", std::max<std::size_t>(first_refused, 1)), "");
   if (refused > 0) log.notes.push_back(fmt::format("lines-left-out: {}, the first is line {}", refused, first_refused));
   return log;
 }

@@ -24,7 +24,12 @@ struct Field {
 };
 const Field fields[] = {
     {{"Accumulated Energy (uJ)"}, "energy", Measurand::energy, Behaviour::counter, 1e-6, 1e-6},
-    {{"Average Graphics Package Power (W)", "Current Socket Graphics Package Power (W)"}, "power", Measurand::power, Behaviour::gauge, 1e-3, 1},
+    {{"Average Graphics Package Power (W)", "Current Socket Graphics Package Power (W)"},
+     "power",
+     Measurand::power,
+     Behaviour::gauge,
+     1e-3,
+     1},
     {{"GPU use (%)"}, "utilisation", Measurand::utilisation, Behaviour::gauge, 1e-2, 1e-2},
     {{"VRAM Total Used Memory (B)"}, "memory", Measurand::memory, Behaviour::gauge, 1, 1},
 };
@@ -107,7 +112,8 @@ bool looks_like_rocm_smi_json(std::string_view text) {
 
 Result<ImportedLog> read_rocm_smi_json(std::string_view text, const ImportOptions& options) {
   const auto snapshots = objects_in(text);
-  if (snapshots.empty()) return fail(ErrorCode::format, "the JSON is damaged", "", "log with rocm-smi --showpower --showenergycounter --json");
+  if (snapshots.empty())
+    return fail(ErrorCode::format, "the JSON is damaged", "", "log with rocm-smi --showpower --showenergycounter --json");
   ImportedLog log;
   log.format = "rocm-smi JSON";
   std::map<std::string, LoggedDevice> cards;

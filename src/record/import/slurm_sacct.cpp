@@ -61,8 +61,12 @@ std::vector<Row> rows_of(std::string_view text, Duration utc_offset) {
       const auto at = static_cast<std::size_t>(std::ranges::find(titles, title) - titles.begin());
       return at < cells.size() ? cells[at] : std::string();
     };
-    Row row{cell("JobID"), cell("JobName"), parse_wall_time(cell("Start"), utc_offset), parse_wall_time(cell("End"), utc_offset),
-            cell("ConsumedEnergyRaw"), cell("ConsumedEnergy")};
+    Row row{cell("JobID"),
+            cell("JobName"),
+            parse_wall_time(cell("Start"), utc_offset),
+            parse_wall_time(cell("End"), utc_offset),
+            cell("ConsumedEnergyRaw"),
+            cell("ConsumedEnergy")};
     row.nodes = std::max(1, parse_whole<int>(cell("NNodes")).value_or(1));
     if (!row.id.empty()) rows.push_back(std::move(row));
   }
@@ -101,7 +105,8 @@ Result<ImportedLog> read_slurm_sacct(std::string_view text, const ImportOptions&
     for (const Row& row : rows)
       if (row.job() == *job && row.is_step() && !(row.raw.empty() && row.scaled.empty())) told.push_back(&row);
   if (told.empty())
-    return fail(ErrorCode::format, "the job has no energy", *job, "Slurm keeps it where AcctGatherEnergyType is set: sacct -P -o JobID,Start,End,NNodes,ConsumedEnergyRaw");
+    return fail(ErrorCode::format, "the job has no energy", *job,
+                "Slurm keeps it where AcctGatherEnergyType is set: sacct -P -o JobID,Start,End,NNodes,ConsumedEnergyRaw");
   ImportedLog log;
   log.format = "Slurm sacct";
   log.command = {"slurm", "job", *job};
@@ -111,7 +116,8 @@ Result<ImportedLog> read_slurm_sacct(std::string_view text, const ImportOptions&
   std::int64_t sum = 0;
   for (const Row* row : told) {
     if (!row->begin || !row->end || *row->end <= *row->begin)
-      return fail(ErrorCode::format, "no times of the job", row->id, "ask for Start and End: sacct -P -o JobID,Start,End,NNodes,ConsumedEnergyRaw");
+      return fail(ErrorCode::format, "no times of the job", row->id,
+                  "ask for Start and End: sacct -P -o JobID,Start,End,NNodes,ConsumedEnergyRaw");
     const LoggedValue energy = energy_of(*row);
     if (!device.lines.empty() && *row->begin < device.lines.back().at)
       return fail(ErrorCode::unsupported, "steps of the job overlap", row->id, "import the job's own line");

@@ -10,7 +10,8 @@ namespace joulery {
 
 Result<WallTime> assumed_time(std::size_t index, std::size_t count, const ImportOptions& options) {
   if (count > 1 && options.interval <= Duration{})
-    return fail(ErrorCode::format, "the log holds no times", fmt::format("{} snapshots", count), "say how far apart they are: --interval 1s");
+    return fail(ErrorCode::format, "the log holds no times", fmt::format("{} snapshots", count),
+                "say how far apart they are: --interval 1s");
   return WallTime{} + nanoseconds(options.interval.base_units() * static_cast<std::int64_t>(index));
 }
 

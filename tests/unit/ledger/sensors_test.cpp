@@ -129,7 +129,8 @@ TEST(SensorGain, AFactorThatIsNoneIsRefused) {
   const auto timeline = *Timeline::from(gpu(100, 100), 1);
   EXPECT_FALSE(learn_gains(timeline, "node/gpu/0", joules(6000), ""));
   EXPECT_FALSE(learn_gains(timeline, "node/gpu/1", joules(600), ""));
-  for (const char* text : {"", "[]", "{\"gains\": [{}]}", "{\"gains\": [{\"device\": \"a\", \"channel\": \"b\", \"factor\": 9, \"source\": \"\"}]}"})
+  for (const char* text :
+       {"", "[]", "{\"gains\": [{}]}", "{\"gains\": [{\"device\": \"a\", \"channel\": \"b\", \"factor\": 9, \"source\": \"\"}]}"})
     EXPECT_FALSE(gains_from_json(text)) << text;
 }
 

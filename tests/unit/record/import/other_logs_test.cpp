@@ -53,9 +53,12 @@ TEST(RocmSmi, RealSnapshotsOfEveryVersion) {
     const char* file;
     std::vector<double> watts;  // by card, as grep finds them
   };
-  const Expected all[] = {{"mi100_rocm571.json", {39, 37, 35, 39, 39, 40}}, {"mi100_rocm602.json", {36, 44, 43, 39}},
-                          {"rx6700xt_rocm430.json", {6}},                   {"rx6700xt_rocm602.json", {-1}},
-                          {"vega-10-XT.json", {15}},                        {"vega-20-WKS-GL-XE.json", {26}}};
+  const Expected all[] = {{"mi100_rocm571.json", {39, 37, 35, 39, 39, 40}},
+                          {"mi100_rocm602.json", {36, 44, 43, 39}},
+                          {"rx6700xt_rocm430.json", {6}},
+                          {"rx6700xt_rocm602.json", {-1}},
+                          {"vega-10-XT.json", {15}},
+                          {"vega-20-WKS-GL-XE.json", {26}}};
   for (const Expected& expected : all) {
     ImportOptions options;
     options.interval = seconds(1);
@@ -191,7 +194,8 @@ TEST(Sacct, OneOfSeveralJobsIsNamed) {
 
 TEST(ImportLog, ForeignTextIsOneClearError) {
   for (const std::string& text : {std::string("hello\nworld\n"), std::string(1000, '\0'), std::string("{}"), std::string("a,b,c\n1,2,3\n"),
-                                  std::string("\x7f" "ELF\2\1\1")}) {
+                                  std::string("\x7f"
+                                              "ELF\2\1\1")}) {
     const auto log = import_log(text, "", {});
     ASSERT_FALSE(log);
     EXPECT_EQ(log.error().code, ErrorCode::format);
