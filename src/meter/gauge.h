@@ -10,7 +10,7 @@
 // the last good reading to the next: between them power is not known.
 //
 // Sources: Yang, Adamek, Armour, "Part-time Power Measurements" (SC24) for windows and periods; that a reading is the mean of the
-// window that ends with the refresh was checked against an external meter on seven logs (docs/decisions/0005).
+// window that ends with the refresh was checked against an external meter on seven logs (docs/decisions/0008).
 #pragma once
 
 #include <span>
