@@ -8,7 +8,8 @@ namespace {
 bool burns(const Channel& channel) { return channel.measurand == Measurand::energy || channel.measurand == Measurand::power; }
 
 bool is_load(const Channel& channel) {
-  return channel.measurand == Measurand::utilisation && channel.behaviour == Behaviour::gauge && channel.component.inside(Component("node/gpu"));
+  return channel.measurand == Measurand::utilisation && channel.behaviour == Behaviour::gauge &&
+         channel.component.inside(Component("node/gpu"));
 }
 
 std::optional<double> share_of(const Channel& channel, const Series::Column& column, std::size_t i) {

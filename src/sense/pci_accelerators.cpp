@@ -15,7 +15,8 @@ std::vector<PciCard> pci_cards(const Machine& machine, const PciVendor& vendor) 
     const std::string folder = path_below(devices, address);
     if (machine.read_or_empty(folder + "/vendor") != vendor.id) continue;
     const std::string pci_class = machine.read_or_empty(folder + "/class");
-    if (pci_class.starts_with("0x03") || pci_class.starts_with("0x12")) cards.push_back({address, machine.read_or_empty(folder + "/device")});
+    if (pci_class.starts_with("0x03") || pci_class.starts_with("0x12"))
+      cards.push_back({address, machine.read_or_empty(folder + "/device")});
   }
   return cards;
 }

@@ -110,11 +110,13 @@ void SecondWays::settle(Discovery& all) {
       const auto first = watts_between(one, counter.first_before, round_of(*counter.first.meter)[counter.first.channel]);
       const auto second = watts_between(other, counter.second_before, round_of(*counter.second.meter)[counter.second.channel]);
       if (first && second && disagree(*first, *second))
-        differs += fmt::format("{}{} {} there, {} here", differs.empty() ? "" : ", ", other.name, to_text(watts(*first)), to_text(watts(*second)));
+        differs +=
+            fmt::format("{}{} {} there, {} here", differs.empty() ? "" : ", ", other.name, to_text(watts(*first)), to_text(watts(*second)));
     }
     if (differs.empty()) continue;
-    for_findings_of(aside.device, all.findings,
-                    [&](Finding& finding) { finding.reason = fmt::format("disagrees with {} ({}): both are recorded", aside.by, differs); });
+    for_findings_of(aside.device, all.findings, [&](Finding& finding) {
+      finding.reason = fmt::format("disagrees with {} ({}): both are recorded", aside.by, differs);
+    });
     all.devices.push_back(std::move(aside.device));
   }
 }

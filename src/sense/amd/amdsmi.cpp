@@ -55,7 +55,8 @@ std::expected<AmdEnergy, MissingReason> read_energy(const AmdsmiApi& api, Handle
 
 Count read_power(const AmdsmiApi& api, Handle handle, std::uint32_t version) {
   AmdsmiPowerInfo info{};
-  if (const AmdsmiStatus status = call(api.power, handle, &info); status != AmdsmiStatus::success) return std::unexpected(reason_of(status));
+  if (const AmdsmiStatus status = call(api.power, handle, &info); status != AmdsmiStatus::success)
+    return std::unexpected(reason_of(status));
   const auto watts = amdsmi_power(info, version);
   if (!watts) return std::unexpected(MissingReason::not_supported);
   return static_cast<std::int64_t>(*watts);

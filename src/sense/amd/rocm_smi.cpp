@@ -21,7 +21,14 @@ constexpr Advice failed{"AMD's library does not answer", "rocm-smi  # shows whet
 constexpr Advice superseded{"not used: amdsmi measures the same", ""};
 
 // rocm_smi.h of ROCm 5 to 7.
-enum class Status : std::uint32_t { success = 0, not_supported = 2, permission = 4, init_error = 8, not_implemented = 9, no_function = 0xFFFFFFF1 };
+enum class Status : std::uint32_t {
+  success = 0,
+  not_supported = 2,
+  permission = 4,
+  init_error = 8,
+  not_implemented = 9,
+  no_function = 0xFFFFFFF1
+};
 
 struct RocmSmiApi {
   std::uint32_t (*init)(std::uint64_t flags);
@@ -113,7 +120,8 @@ AmdCard card_of(const RocmSmiApi& api, std::uint32_t index) {
   std::array<char, 128> name{};
   if (invoke(api.name, index, name.data(), name.size() - 1) == Status::success) card.name = name.data();
   std::uint64_t greatest = 0, least = 0;
-  if (invoke(api.cap_range, index, first_sensor, &greatest, &least) == Status::success) card.cap = watts(static_cast<double>(greatest) * 1e-6);
+  if (invoke(api.cap_range, index, first_sensor, &greatest, &least) == Status::success)
+    card.cap = watts(static_cast<double>(greatest) * 1e-6);
   card.power_unit = 1e-6;
   card.energy = [api, index] { return read_energy(api, index); };
   card.power = [api, index] { return read_power(api, index); };
@@ -131,8 +139,9 @@ Discovery probe_rocm_smi(const Machine& machine) {
   if (amdsmi_serves()) return {{}, {blocked_finding(kind, "", superseded)}};
   if (!api.init) return {{}, {blocked_finding(kind, "", no_library)}};
   if (const Status status = invoke(api.init, std::uint64_t{0}); status != Status::success)
-    return {{}, {blocked_finding(kind, "", status == Status::permission ? amd_no_permission : failed,
-                                 "status " + std::to_string(static_cast<std::uint32_t>(status)))}};
+    return {{},
+            {blocked_finding(kind, "", status == Status::permission ? amd_no_permission : failed,
+                             "status " + std::to_string(static_cast<std::uint32_t>(status)))}};
   std::uint32_t count = 0;
   invoke(api.count, &count);
   std::vector<AmdCard> cards;

@@ -84,8 +84,7 @@ int LineProcess::start() {
 void LineProcess::stop() {
   if (pid_ > 0) {
     ::kill(-pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {}
   }
   if (output_ >= 0) ::close(output_);
   pid_ = output_ = -1;

@@ -117,7 +117,8 @@ std::unique_ptr<GrpcClient> GrpcClient::make(Duration timeout) {
   library.find(curl->reset, "curl_easy_reset");
   library.find(curl->append, "curl_slist_append");
   library.find(curl->free_list, "curl_slist_free_all");
-  if (!curl->easy_init || !curl->set || !curl->perform || !curl->cleanup || !curl->reset || !curl->append || !curl->free_list) return nullptr;
+  if (!curl->easy_init || !curl->set || !curl->perform || !curl->cleanup || !curl->reset || !curl->append || !curl->free_list)
+    return nullptr;
   void* handle = curl->easy_init();
   if (!handle) return nullptr;
   return std::unique_ptr<GrpcClient>(new GrpcClient(std::move(curl), handle, timeout));

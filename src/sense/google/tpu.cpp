@@ -23,9 +23,10 @@ constexpr Duration refresh = milliseconds(1000), default_timeout = milliseconds(
 
 constexpr Advice no_chip{"this machine has no Google TPU", ""};
 constexpr Advice no_curl{"the TPU's metrics service speaks HTTP/2, for which libcurl is not installed", "sudo apt-get install libcurl4"};
-constexpr Advice no_answer{"the TPU's metrics service does not answer now: it runs within a program that uses the TPU, and only as long. "
-                           "A TPU tells no power in any case: its energy is estimated",
-                           ""};
+constexpr Advice no_answer{
+    "the TPU's metrics service does not answer now: it runs within a program that uses the TPU, and only as long. "
+    "A TPU tells no power in any case: its energy is estimated",
+    ""};
 
 // Numbers of Google's on the PCI bus, as its own tool tpu-info knows them. A chip with two cores that the runtime sees as
 // devices of their own tells its memory core by core.
@@ -95,8 +96,9 @@ class TpuMeter final : public Meter {
       : chips_(chips), ports_(std::move(ports)), client_(std::move(client)) {
     for (const Metric& metric : metrics)
       for (int chip = 0; chip < chips.count; ++chip)
-        channels_.push_back(accelerator_channel(Component(fmt::format("node/gpu/tpu-{}", chip)), fmt::format("tpu-{} {}", chip, metric.name),
-                                                metric.measurand, metric.behaviour, metric.unit));
+        channels_.push_back(accelerator_channel(Component(fmt::format("node/gpu/tpu-{}", chip)),
+                                                fmt::format("tpu-{} {}", chip, metric.name), metric.measurand, metric.behaviour,
+                                                metric.unit));
   }
   std::span<const Channel> channels() const override { return channels_; }
   void read(Sink& sink) override {
@@ -132,7 +134,8 @@ class TpuMeter final : public Meter {
     return reason;
   }
 
-  std::int64_t add(const Metric& metric, const std::vector<TpuValue>& values, std::int64_t first_free, std::map<int, double>& by_chip) const {
+  std::int64_t add(const Metric& metric, const std::vector<TpuValue>& values, std::int64_t first_free,
+                   std::map<int, double>& by_chip) const {
     const std::int64_t per_chip = metric.of_cores ? chips_.model->devices_per_chip : 1, most = per_chip * chips_.count;
     const bool taken = std::ranges::any_of(values, [&](const TpuValue& v) { return v.device < first_free; });
     std::int64_t next_free = first_free;

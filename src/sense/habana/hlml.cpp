@@ -17,7 +17,8 @@ constexpr double over_limit = 2.0;
 using Handle = void*;
 
 constexpr Advice no_card{"this machine has no Habana Gaudi", ""};
-constexpr Advice no_library{"there is a Gaudi, but libhlml.so is not installed", "sudo apt-get install habanalabs-firmware-tools  # from Habana's repository"};
+constexpr Advice no_library{"there is a Gaudi, but libhlml.so is not installed",
+                            "sudo apt-get install habanalabs-firmware-tools  # from Habana's repository"};
 constexpr Advice no_driver{"the habanalabs driver is not loaded", "sudo modprobe habanalabs"};
 constexpr Advice failed{"Habana's library does not answer", "hl-smi  # shows whether the driver works at all"};
 constexpr Advice no_energy{"this card reports neither energy nor power", ""};
@@ -183,7 +184,9 @@ Discovery probe_hlml(const Machine& machine) {
   if (!api.init) return {{}, {blocked_finding(kind, "", no_library)}};
   const Hlml started = invoke(api.init);
   if (started != Hlml::success && started != Hlml::already_initialized)
-    return {{}, {blocked_finding(kind, "", started == Hlml::driver_not_loaded ? no_driver : failed, "code " + std::to_string(static_cast<unsigned>(started)))}};
+    return {{},
+            {blocked_finding(kind, "", started == Hlml::driver_not_loaded ? no_driver : failed,
+                             "code " + std::to_string(static_cast<unsigned>(started)))}};
   unsigned count = 0;
   invoke(api.count, &count);
   Discovery discovery;

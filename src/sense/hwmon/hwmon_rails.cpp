@@ -158,9 +158,7 @@ class ChipReader {
   }
 
   // The INA3221 has three rails; what is numbered beyond them are its shunts, and the sum of all of its currents.
-  bool is_sum(std::string_view current) const {
-    return chip_.driver == "ina3221" && parse_whole<int>(current.substr(4)).value_or(0) > 3;
-  }
+  bool is_sum(std::string_view current) const { return chip_.driver == "ina3221" && parse_whole<int>(current.substr(4)).value_or(0) > 3; }
 
   std::string voltage_for(const std::string& current, const std::string& text, const Sensors& voltages) const {
     const std::string number = chip_.driver == "max20730" ? "2" : current.substr(4);

@@ -27,7 +27,8 @@ constexpr Advice no_driver{"Level Zero finds no driver for the Intel GPU",
                            "sudo usermod -aG render \"$USER\"  # and log in again: /dev/dri/render* must be open to you"};
 constexpr Advice no_permission{"Level Zero may not read the GPU's counters", "sudo usermod -aG render \"$USER\"  # and log in again"};
 constexpr Advice failed{"Level Zero does not answer", ""};
-constexpr Advice no_energy{"this GPU tells no energy, as most graphics units within a processor: their energy is part of its own (RAPL uncore)", ""};
+constexpr Advice no_energy{
+    "this GPU tells no energy, as most graphics units within a processor: their energy is part of its own (RAPL uncore)", ""};
 constexpr Advice not_on_bus{"the PCI bus shows no card at this address", ""};
 
 MissingReason reason_of(ZeResult result) {
@@ -69,7 +70,8 @@ class Activity {
   Activity(const LevelZeroApi& api, Handle engine) : api_(api), engine_(engine) { call(api_.engine_activity, engine_, &last_); }
   Count operator()() {
     ZesEngineStats now;
-    if (const ZeResult result = call(api_.engine_activity, engine_, &now); result != ZeResult::success) return std::unexpected(reason_of(result));
+    if (const ZeResult result = call(api_.engine_activity, engine_, &now); result != ZeResult::success)
+      return std::unexpected(reason_of(result));
     const ZesEngineStats before = last_;
     if (now.microseconds == before.microseconds) return share_;  // not refreshed since
     last_ = now;
@@ -91,7 +93,8 @@ Count read_memory(const LevelZeroApi& api, const std::vector<Handle>& modules, b
   std::uint64_t bytes = 0;
   for (Handle module : modules) {
     ZesMemoryState state;
-    if (const ZeResult result = call(api.memory_state, module, &state); result != ZeResult::success) return std::unexpected(reason_of(result));
+    if (const ZeResult result = call(api.memory_state, module, &state); result != ZeResult::success)
+      return std::unexpected(reason_of(result));
     if (state.free > state.size) return std::unexpected(MissingReason::rubbish);
     bytes += total ? state.size : state.size - state.free;
   }
@@ -156,8 +159,10 @@ class Builder {
   void add_load() {
     for (Handle engine : handles([&](std::uint32_t* count, Handle* to) { return call(api_.engines, device_, count, to); })) {
       ZesEngineProperties properties;
-      if (call(api_.engine_properties, engine, &properties) != ZeResult::success || properties.group != 0 || properties.on_subdevice) continue;
-      meter_->add(accelerator_channel(component_, "utilisation", Measurand::utilisation, Behaviour::gauge, ten_thousandth), Activity(api_, engine));
+      if (call(api_.engine_properties, engine, &properties) != ZeResult::success || properties.group != 0 || properties.on_subdevice)
+        continue;
+      meter_->add(accelerator_channel(component_, "utilisation", Measurand::utilisation, Behaviour::gauge, ten_thousandth),
+                  Activity(api_, engine));
       break;
     }
     const auto modules = handles([&](std::uint32_t* count, Handle* to) { return call(api_.memories, device_, count, to); });

@@ -112,7 +112,9 @@ unsigned esu_of(std::uint64_t units) { return static_cast<unsigned>(units >> 8 &
 MsrFile open_cpu(const Machine& machine, int cpu) { return MsrFile(machine.path("/dev/cpu/" + std::to_string(cpu) + "/msr")); }
 
 Channel channel_of(const CpuInfo& cpu, std::string_view domain, const std::string& package, unsigned esu) {
-  Channel channel = domain.empty() ? rapl_channel(package, "") : domain == "psys" ? rapl_channel("psys", "") : rapl_channel(domain, package);
+  Channel channel = domain.empty()     ? rapl_channel(package, "")
+                    : domain == "psys" ? rapl_channel("psys", "")
+                                       : rapl_channel(domain, package);
   channel.unit = unit_of(cpu, domain, esu);
   channel.range = register_range;
   return channel;

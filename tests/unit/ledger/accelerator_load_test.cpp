@@ -79,8 +79,11 @@ TEST(AcceleratorLoad, AChipOfWhichNothingIsPublishedIsMissing) {
 }
 
 TEST(AcceleratorLoad, WhatTellsEnergyIsNoMatterOfEstimates) {
-  RecordedDevice device{"amdsmi", "AMD GPUs", seconds(1), {channel("node/gpu/amd-0", "amd-0 utilisation", Measurand::utilisation, 1e-2),
-                                                           channel("node/gpu/amd-0", "amd-0 power", Measurand::power, 1)}};
+  RecordedDevice device{"amdsmi",
+                        "AMD GPUs",
+                        seconds(1),
+                        {channel("node/gpu/amd-0", "amd-0 utilisation", Measurand::utilisation, 1e-2),
+                         channel("node/gpu/amd-0", "amd-0 power", Measurand::power, 1)}};
   Series series;
   series.columns.resize(2);
   const std::vector<MonoTime> times{at(0)};

@@ -46,8 +46,9 @@ TEST_F(Amd, ACardHasAllItsChannels) {
       "card 0 busy 87\ncard 0 memory 196608 512\ncard 0 cap 750\ncard 1 address 0000:26:00.0\ncard 1 watts 0 140\n");
   ASSERT_EQ(found.devices.size(), 1u);
   EXPECT_TRUE(found.devices[0].slow);
-  EXPECT_THAT(channel_names(meter()), ElementsAre("amd-0 utilisation", "amd-0 memory", "amd-0 memory_total", "amd-0 energy", "amd-0 power",
-                                                  "amd-1 utilisation", "amd-1 memory", "amd-1 memory_total", "amd-1 energy", "amd-1 power"));
+  EXPECT_THAT(channel_names(meter()),
+              ElementsAre("amd-0 utilisation", "amd-0 memory", "amd-0 memory_total", "amd-0 energy", "amd-0 power", "amd-1 utilisation",
+                          "amd-1 memory", "amd-1 memory_total", "amd-1 energy", "amd-1 power"));
   smi.set_time_ms(10'000);
   EXPECT_NEAR(read_value(meter(), "amd-0 energy"), 1000 * 15.259e-6 + 7000, 15.3e-6);
   EXPECT_DOUBLE_EQ(read_value(meter(), "amd-0 power"), 700);
@@ -179,10 +180,11 @@ TEST_F(Amd, TheHwmonChipOfACardIsTheSameComponent) {
 
 TEST_F(Amd, TheOlderLibrarySaysTheSame) {
   lay({"0000:29:00.0", "0000:2f:00.0", "0000:8e:00.0", "0000:93:00.0"}, mi250);
-  rocm.play(tree,
-            "card 0 address 0000:29:00.0\ncard 0 name AMD INSTINCT MI250 (MCM) OAM AC MBA\ncard 0 watts 0 89\ncard 0 unit 15.3\ncard 0 busy 40\n"
-            "card 0 memory 65536 128\ncard 0 cap 500\ncard 1 address 0000:2f:00.0\ncard 2 address 0000:8e:00.0\ncard 2 watts 0 93\n"
-            "card 3 address 0000:93:00.0\n");
+  rocm.play(
+      tree,
+      "card 0 address 0000:29:00.0\ncard 0 name AMD INSTINCT MI250 (MCM) OAM AC MBA\ncard 0 watts 0 89\ncard 0 unit 15.3\ncard 0 busy 40\n"
+      "card 0 memory 65536 128\ncard 0 cap 500\ncard 1 address 0000:2f:00.0\ncard 2 address 0000:8e:00.0\ncard 2 watts 0 93\n"
+      "card 3 address 0000:93:00.0\n");
   found = probe_rocm_smi(tree.machine());
   EXPECT_THAT(channel_names(meter()), Contains("amd-2 energy"));
   EXPECT_DOUBLE_EQ(read_value(meter(), "amd-0 power") + read_value(meter(), "amd-2 power"), 182);
@@ -205,8 +207,10 @@ TEST_F(Amd, EachObstacleHasItsReason) {
   EXPECT_THAT(probe_amdsmi(tree.machine()).findings.at(0).reason, HasSubstr("no AMD GPU"));
   EXPECT_THAT(probe_rocm_smi(tree.machine()).findings.at(0).reason, HasSubstr("no AMD GPU"));
   lay({"0000:05:00.0"}, mi300x);
-  const std::pair<const char*, const char*> cases[] = {
-      {"return amdsmi_init 34\n", "modprobe amdgpu"}, {"return amdsmi_init 10\n", "render"}, {"return amdsmi_init 43\n", "amd-smi list"}, {"", "amd-smi list"}};
+  const std::pair<const char*, const char*> cases[] = {{"return amdsmi_init 34\n", "modprobe amdgpu"},
+                                                       {"return amdsmi_init 10\n", "render"},
+                                                       {"return amdsmi_init 43\n", "amd-smi list"},
+                                                       {"", "amd-smi list"}};
   for (const auto& [script, remedy] : cases) {
     probe(script);
     ASSERT_EQ(found.findings.size(), 1u);

@@ -67,7 +67,9 @@ TEST_F(Hlml, EachObstacleHasItsReason) {
   EXPECT_THAT(found.findings.at(0).remedy, HasSubstr("modprobe habanalabs"));
   probe("return hlml_init 14\n");
   EXPECT_THAT(found.findings.at(0).reason, HasSubstr("code 14"));
-  probe("card 0 address 0000:19:00.0\ncard 0 return hlml_device_get_total_energy_consumption 3\ncard 0 return hlml_device_get_power_usage 3\n");
+  probe(
+      "card 0 address 0000:19:00.0\ncard 0 return hlml_device_get_total_energy_consumption 3\ncard 0 return hlml_device_get_power_usage "
+      "3\n");
   EXPECT_THAT(found.findings.at(0).reason, HasSubstr("neither energy nor power"));
 }
 

@@ -98,13 +98,17 @@ TEST(Hwmon, TwoWholeNodesCannotBe) {
 // One ACPI power meter for each part of each socket, named by its oem_info.
 TEST(Hwmon, TheMetersOfGraceCountTheSocketOnce) {
   Tree tree;
-  const std::pair<const char*, const char*> meters[] = {{"Module Power Socket 0", "600000000"}, {"Grace Power Socket 0", "250000000"},
-                                                        {"CPU Power Socket 0", "180000000"},    {"SysIO Power Socket 0", "40000000"},
+  const std::pair<const char*, const char*> meters[] = {{"Module Power Socket 0", "600000000"},
+                                                        {"Grace Power Socket 0", "250000000"},
+                                                        {"CPU Power Socket 0", "180000000"},
+                                                        {"SysIO Power Socket 0", "40000000"},
                                                         {"Grace Power Socket 1", "100000000"}};
   int number = 0;
   for (const auto& [name, microwatts] : meters) {
     const std::string chip = std::string(chips) + "hwmon" + std::to_string(number++) + "/";
-    tree.file(chip + "name", "power_meter\n").file(chip + "power1_average", microwatts).file(chip + "power1_oem_info", std::string(name) + "\n");
+    tree.file(chip + "name", "power_meter\n")
+        .file(chip + "power1_average", microwatts)
+        .file(chip + "power1_oem_info", std::string(name) + "\n");
     tree.file(chip + "power1_average_interval", "50\n");
   }
   const Discovery found = probe_hwmon(tree.machine());
@@ -128,7 +132,8 @@ TEST(Hwmon, AJetsonsModuleCountsItsTotalOnceAndNoShunts) {
   for (int i = 0; i < 3; ++i) {
     const std::string k = std::to_string(i + 1);
     tree.file(chip + "in" + k + "_input", "5000\n").file(chip + "in" + k + "_label", std::string(rails[i].first) + "\n");
-    tree.file(chip + "curr" + k + "_input", std::string(rails[i].second) + "\n").file(chip + "in" + std::to_string(i + 4) + "_input", "9\n");
+    tree.file(chip + "curr" + k + "_input", std::string(rails[i].second) + "\n")
+        .file(chip + "in" + std::to_string(i + 4) + "_input", "9\n");
     tree.file(chip + "curr" + k + "_label", std::string(rails[i].first) + "\n");
   }
   tree.file(chip + "in7_input", "27\n").file(chip + "in7_label", "sum of shunt voltages\n").file(chip + "curr4_input", "4007\n");

@@ -70,10 +70,14 @@ TEST_F(LevelZero, WhereTheCardIsNotToldItsTilesAddUp) {
 TEST_F(LevelZero, TheKernelsChipOfACardIsTheSameComponent) {
   lay({"0000:29:00.0", "0000:3a:00.0"});
   const std::string chip = "/sys/class/hwmon/hwmon4/";
-  tree.file(chip + "name", "i915\n").file(chip + "energy1_input", "140000000\n").file(chip + "device/uevent", "PCI_SLOT_NAME=0000:3a:00.0\n");
+  tree.file(chip + "name", "i915\n")
+      .file(chip + "energy1_input", "140000000\n")
+      .file(chip + "device/uevent", "PCI_SLOT_NAME=0000:3a:00.0\n");
   const std::string newer = "/sys/class/hwmon/hwmon5/";
   tree.file(newer + "name", "xe\n").file(newer + "energy1_input", "1\n").file(newer + "energy1_label", "card\n");
-  tree.file(newer + "energy2_input", "1\n").file(newer + "energy2_label", "pkg\n").file(newer + "device/uevent", "PCI_SLOT_NAME=0000:29:00.0\n");
+  tree.file(newer + "energy2_input", "1\n")
+      .file(newer + "energy2_label", "pkg\n")
+      .file(newer + "device/uevent", "PCI_SLOT_NAME=0000:29:00.0\n");
   const Discovery hwmon = probe_hwmon(tree.machine());
   ASSERT_EQ(hwmon.devices.size(), 2u);
   EXPECT_THAT(component_paths(*hwmon.devices[0].meter), ElementsAre("node/gpu/intel-1"));

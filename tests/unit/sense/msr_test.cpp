@@ -49,7 +49,8 @@ constexpr std::uint64_t esu_14 = 14u << 8, other_units = 0xA0003;
 TEST_F(Msr, AnIntelPackageHasTheDomainsThatItAnswersFor) {
   processor("GenuineIntel", 6, 158, "0-3");
   for (int cpu = 0; cpu < 4; ++cpu) lay_cpu(cpu, cpu / 2, cpu % 2);
-  for (const int cpu : {0, 2}) set(cpu, psys, 0), set(cpu, unit, esu_14 | other_units), set(cpu, package, 16384 * 5), set(cpu, cores, 16384 * 3);
+  for (const int cpu : {0, 2})
+    set(cpu, psys, 0), set(cpu, unit, esu_14 | other_units), set(cpu, package, 16384 * 5), set(cpu, cores, 16384 * 3);
   set(0, psys, 16384 * 9);
   const Discovery found = probe_msr(tree.machine());
   ASSERT_EQ(found.devices.size(), 1u);
@@ -120,7 +121,8 @@ TEST_F(Msr, DiesOfIntelAreNamedAsPowercapNamesThem) {
   processor("GenuineIntel", 6, 85, "0-1");
   lay_cpu(0, 0, 0, 0), lay_cpu(1, 0, 0, 1);
   for (const int cpu : {0, 1}) set(cpu, unit, esu_14), set(cpu, package, 5), set(cpu, package + 8, 0);
-  EXPECT_THAT(component_paths(*probe_msr(tree.machine()).devices.at(0).meter), ElementsAre("node/cpu/package-0-die-0", "node/cpu/package-0-die-1"));
+  EXPECT_THAT(component_paths(*probe_msr(tree.machine()).devices.at(0).meter),
+              ElementsAre("node/cpu/package-0-die-0", "node/cpu/package-0-die-1"));
 }
 
 TEST_F(Msr, ACpuThatGoesAwayHasAReason) {

@@ -80,7 +80,8 @@ TEST_F(Neuron, EachObstacleHasItsReason) {
 }
 
 TEST(NeuronReport, TakesWhatIsThereAndNoMore) {
-  const auto bare = parse_neuron_report(R"({"neuron_hardware_info":{"neuron_device_count":16,"neuroncore_per_device_count":4,"error":""}})");
+  const auto bare =
+      parse_neuron_report(R"({"neuron_hardware_info":{"neuron_device_count":16,"neuroncore_per_device_count":4,"error":""}})");
   ASSERT_TRUE(bare);
   EXPECT_EQ(bare->devices, 16);
   EXPECT_EQ(bare->cores_per_device, 4);

@@ -63,8 +63,8 @@ TEST(SecondWays, WhatDisagreesIsKeptAndTold) {
 }
 
 TEST(SecondWays, ACounterThatWrapsMeanwhileDoesNotDisagree) {
-  const Discovery all =
-      settled(burner("rapl.powercap", "node/cpu/package-0", 40, 262143328850 - 400'000, 262143328850), burner("rapl.perf", "node/cpu/package-0", 40));
+  const Discovery all = settled(burner("rapl.powercap", "node/cpu/package-0", 40, 262143328850 - 400'000, 262143328850),
+                                burner("rapl.perf", "node/cpu/package-0", 40));
   EXPECT_EQ(all.devices.size(), 1u);
 }
 

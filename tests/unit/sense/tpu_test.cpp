@@ -26,7 +26,8 @@ class Tpu : public ::testing::Test {
     return command;
   }
   void lay(int chips, const char* device = v4) {
-    for (int chip = 0; chip < chips; ++chip) lay_pci_card(tree, "0000:00:0" + std::to_string(chip + 4) + ".0", "0x1ae0", device, "0x088000");
+    for (int chip = 0; chip < chips; ++chip)
+      lay_pci_card(tree, "0000:00:0" + std::to_string(chip + 4) + ".0", "0x1ae0", device, "0x088000");
     lay_pci_card(tree, "0000:00:03.0", "0x1ae0", "0x0042", "0x020000");  // Google's network card
   }
   void probe(std::vector<std::string> ports, const char* timeout = "2s") {
@@ -76,7 +77,8 @@ TEST_F(Tpu, ProgramsWithAPortEachNumberTheirChipsAnew) {
   NEED(one);
   lay(4);
   probe({one.line(), two.line()});
-  for (const auto& [name, value] : {std::pair("tpu-0 utilisation", 0.10), {"tpu-1 utilisation", 0.11}, {"tpu-2 utilisation", 0.50}, {"tpu-3 utilisation", 0.51}})
+  for (const auto& [name, value] :
+       {std::pair("tpu-0 utilisation", 0.10), {"tpu-1 utilisation", 0.11}, {"tpu-2 utilisation", 0.50}, {"tpu-3 utilisation", 0.51}})
     EXPECT_DOUBLE_EQ(read_value(meter(), name), value) << name;
 }
 
@@ -124,7 +126,9 @@ TEST_F(Tpu, WithoutAChipNobodyIsAsked) {
 
 // device-id 3, gauge 12.5: laid out by hand after the format's own rules.
 const std::string gauge_message =
-    "\x0a\x1c\x0a\x01n\x1a\x17\x0a\x0a\x0a\x03" "dev\x12\x03\x18\x83\x00"s "\x1a\x09\x09\x00\x00\x00\x00\x00\x00\x29\x40"s;
+    "\x0a\x1c\x0a\x01n\x1a\x17\x0a\x0a\x0a\x03"
+    "dev\x12\x03\x18\x83\x00"s
+    "\x1a\x09\x09\x00\x00\x00\x00\x00\x00\x29\x40"s;
 
 TEST(TpuMetric, IsDecodedByTheRulesOfTheFormat) {
   const auto values = parse_tpu_metric(gauge_message);
@@ -132,7 +136,9 @@ TEST(TpuMetric, IsDecodedByTheRulesOfTheFormat) {
   ASSERT_EQ(values->size(), 1u);
   EXPECT_EQ((*values)[0].device, 3);
   EXPECT_DOUBLE_EQ((*values)[0].value, 12.5);
-  EXPECT_EQ(tpu_metric_request("abc"), "\x0a\x03" "abc");
+  EXPECT_EQ(tpu_metric_request("abc"),
+            "\x0a\x03"
+            "abc");
 }
 
 TEST(TpuMetric, WhatIsCutShortIsNoMessage) {
