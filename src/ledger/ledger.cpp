@@ -82,6 +82,7 @@ Ledger::Ledger(const Timeline& timeline, const std::optional<PowerModel>& model,
   add_wall(chosen, fill != Fill::all && std::ranges::none_of(rows_, counts));
   const bool measured = std::ranges::any_of(rows_, counts);
   if (model && timeline.cpu && !whole && (fill == Fill::all || (fill == Fill::automatic && !measured))) add_estimates(timeline, *model);
+  add_accelerators(timeline, fill == Fill::all || (fill == Fill::automatic && !measured));
   add_missing(std::move(missing));
   std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.overlap; });
 }
@@ -183,6 +184,27 @@ void Ledger::add_estimates(const Timeline& timeline, const PowerModel& model) {
   if (!has("node/dram")) add("node/dram", estimate.memory);
   if (!has("node/rest")) add("node/rest", estimate.rest);
   for (const std::string& flag : model.flags()) flags_.push_back(flag);
+}
+
+// Accelerators that tell how busy they are and no power. Where a meter of the whole node leaves a rest, they are in it.
+void Ledger::add_accelerators(const Timeline& timeline, bool estimate) {
+  const bool in_rest = std::ranges::any_of(rows_, [](const Row& row) { return row.component.path() == "node/rest" && !row.minus.empty(); });
+  for (const AcceleratorLoad& load : timeline.accelerators) {
+    if (has(load.component.path()) || within_counted(load.component)) continue;
+    const AcceleratorPower* power = accelerator_power(load.device);
+    Row row;
+    row.component = load.component;
+    row.overlap = in_rest;
+    row.reason = power ? "tells no power; it can be estimated from how busy it is" : "tells no power, and its maker publishes none";
+    if (power && estimate) {
+      estimates_.push_back(std::make_unique<Track>(estimate_accelerator(load, *power)));
+      row.meter = "model";
+      row.quality = Quality::estimated;
+      row.reason = power->source;
+      row.track = estimates_.back().get();
+    }
+    rows_.push_back(std::move(row));
+  }
 }
 
 // True where a counted row with energy is this component or lies inside it.

@@ -101,6 +101,7 @@ class Ledger {
   void add_wall(const std::vector<const EnergySource*>& chosen, bool counted);
   void add_missing(std::vector<MissingPart> missing);
   void add_estimates(const Timeline& timeline, const PowerModel& model);
+  void add_accelerators(const Timeline& timeline, bool estimate);
   bool has(const std::string& path) const;
   bool within_counted(const Component& component) const;
 

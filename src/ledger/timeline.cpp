@@ -114,6 +114,7 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
     timeline.rounds = std::max(timeline.rounds, static_cast<std::int64_t>(times.size()));
     if (d == 0 || device.interval < timeline.interval) timeline.interval = device.interval;
     if (const auto activity = activity_of(device, times, all[d], threads)) timeline.cpu = activity;
+    for (AcceleratorLoad& load : accelerator_loads(device, times, all[d])) timeline.accelerators.push_back(std::move(load));
     for (std::size_t c = 0; c < device.channels.size(); ++c)
       if (tells_energy(device.channels[c])) {
         work.push_back({&times, &all[d].columns[c]});

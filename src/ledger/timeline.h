@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger/accelerator_load.h"
 #include "meter/track.h"
 #include "record/recording.h"
 
@@ -46,6 +47,7 @@ class Timeline {
   std::optional<Interval> baseline;         // a quiet stretch before the run, where one was measured
   std::vector<EnergySource> sources;        // in the recording's order, which is that of preference
   std::optional<CpuActivity> cpu;
+  std::vector<AcceleratorLoad> accelerators;  // that tell no energy
   std::vector<Suspension> suspensions;
   Duration interval;                        // the shortest at which any device was read
   std::int64_t rounds = 0, missed = 0;      // of the device that was read most often; of all devices

@@ -27,7 +27,8 @@ constexpr Advice no_report{"neuron-monitor runs, but gives no report", "neuron-m
 constexpr Advice not_started{"neuron-monitor cannot be started", ""};
 
 constexpr std::string_view configuration =
-    R"({"period":"1s","neuron_runtimes":[{"tag_filter":".*","metrics":[{"type":"neuroncore_counters"},{"type":"memory_used"}]}],"system_metrics":[]})";
+    R"({"period":"1s","neuron_runtimes":[{"tag_filter":".*","metrics":[{"type":"neuroncore_counters"},{"type":"memory_used"}]}],)"
+    R"("system_metrics":[]})";
 
 // neuron0, neuron1, ... as the driver shows them.
 int count_devices(const Machine& machine) {

@@ -7,7 +7,8 @@ namespace joulery {
 namespace {
 
 // Patterns of the component: %g the card that the chip sits on (driver and index where that is not known), %i the chip's
-// index, %n the number at the label's end, %p the package of that core, %l the label. `label` "" fits any; one that ends in '*' fits its beginning.
+// index, %n the number at the label's end, %p the package of that core, %l the label. `label` "" fits any; one that ends in
+// '*' fits its beginning.
 struct Rule {
   std::string_view driver, label, component;
   Scope scope;
