@@ -188,3 +188,19 @@ def test_config_show_tells_the_origin(run, tmp_path):
     assert origin["meters.bmc.url"] == ("https://bmc.lan", {"name": os.fspath(folder / "joulery.toml"), "line": 5})
     assert origin["meters.bmc.timeout"] == ("2s", {"name": "--set", "line": None})
     assert origin["meters.bmc.interval"] == ("1s", {"name": "default", "line": None})
+
+
+def test_log_goes_on_beside_a_meter_that_hangs(run, two_zones):
+    with WebMeter({"/power": '{"watts": 42}'}) as meter:
+        configure(run, f'[meters.plug]\nkind = "http-json"\nurl = "{meter.url("/power")}"\npointer = "/watts"\ninterval = "200ms"\n'
+                       'timeout = "60s"\ncomponent = "node/board/plug"\n')
+        child = run.start("log", "--interval", "200ms", "--json", "--sysroot", two_zones, stdout=-1, text=True)
+        lines = [child.stdout.readline() for _ in range(3)]
+        assert "42" in lines[-1], lines
+        meter.mode = "silent"
+        lines = [json.loads(child.stdout.readline()) for _ in range(16)]  # hangs for ever where the meter is waited for
+        child.terminate()
+        meter.stopping.set()
+        child.stdout.close()
+        child.wait(timeout=90)
+    assert lines[-1]["watts"]["node/cpu/package-0"] == pytest.approx(20, rel=0.2), lines[-1]
