@@ -41,7 +41,7 @@ def redfish_pages(root):
 class WebMeter:
     def __init__(self, pages, certificate=None, login=None):
         self.pages, self.certificate, self.login = pages, certificate, login
-        self.mode, self.requests, self.tokens = "good", [], set()
+        self.mode, self.requests, self.arrivals, self.tokens = "good", [], [], set()
         self.stopping = threading.Event()
         self.server, self.port = None, 0
         self.random = random.Random(7)
@@ -94,6 +94,7 @@ class WebMeter:
         length = int(handler.headers.get("Content-Length") or 0)
         body = handler.rfile.read(length)
         path = handler.path.split("?")[0].rstrip("/") or "/"
+        self.arrivals.append(time.monotonic())
         self.requests.append((handler.command, handler.path, dict(handler.headers)))
         if self.mode == "silent":
             self.stopping.wait(60)
