@@ -131,8 +131,7 @@ HttpClient::~HttpClient() = default;
 
 Answer<HttpClient> HttpClient::make(HttpAccess access) {
   const CurlApi* api = curl();
-  if (!api)
-    return std::unexpected(Trouble{MissingReason::not_supported, "libcurl.so.4 is not installed", "sudo apt-get install libcurl4"});
+  if (!api) return std::unexpected(Trouble{MissingReason::not_supported, "libcurl.so.4 is not installed", "sudo apt-get install libcurl4"});
   auto handle = std::make_unique<Handle>(*api);
   if (!handle->easy) return std::unexpected(Trouble{MissingReason::io_error, "libcurl gives no handle", ""});
   return HttpClient(std::move(access), std::move(handle));
@@ -149,7 +148,8 @@ Answer<HttpAnswer> HttpClient::send(const HttpRequest& request, Duration limit) 
     if (!target || request.method != "GET") return answer;
     next.url = target;
     if (origin_of_url(next.url) != origin_of_url(request.url))
-      return std::unexpected(Trouble{MissingReason::io_error, "it sends us to another host, which is not followed", "set url to where it really is"});
+      return std::unexpected(
+          Trouble{MissingReason::io_error, "it sends us to another host, which is not followed", "set url to where it really is"});
     if (redirects == most_redirects) return std::unexpected(Trouble{MissingReason::rubbish, "it sends us round in circles", ""});
   }
 }

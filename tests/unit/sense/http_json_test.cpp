@@ -26,7 +26,8 @@ TEST(JsonNumber, WhatIsNoNumberIsToldApartFromWhatIsNotThere) {
   constexpr std::string_view json = R"({"a":[1],"n":null,"t":"7 W","b":true})";
   for (const char* pointer : {"/x", "/a/1", "/a/00", "/a/-", "/n/x", "a", "/~2"})
     EXPECT_EQ(number_at(json, pointer).error().reason, MissingReason::not_supported) << pointer;
-  for (const char* pointer : {"/n", "/t", "/b", "/a", ""}) EXPECT_EQ(number_at(json, pointer).error().reason, MissingReason::rubbish) << pointer;
+  for (const char* pointer : {"/n", "/t", "/b", "/a", ""})
+    EXPECT_EQ(number_at(json, pointer).error().reason, MissingReason::rubbish) << pointer;
   for (const char* text : {"", "{", "nan", "[1", "\xff"}) EXPECT_EQ(number_at(text, "").error().reason, MissingReason::rubbish) << text;
   EXPECT_EQ(number_at("1e400", "").error().reason, MissingReason::rubbish);
 }
@@ -62,8 +63,10 @@ Reading first_reading(Device& device) {
 }
 
 // The shapes are those of Tasmota's Status 8 and of Shelly's Switch.GetStatus.
-constexpr std::string_view tasmota = R"({"StatusSNS":{"Time":"2026-03-01T12:00:00","ENERGY":{"Total":12.345,"Power":[231.5,4],"Voltage":230}}})";
-constexpr std::string_view shelly = R"({"id":0,"output":true,"apower":187.4,"voltage":229.8,"aenergy":{"total":1523.678,"by_minute":[1,2,3]}})";
+constexpr std::string_view tasmota =
+    R"({"StatusSNS":{"Time":"2026-03-01T12:00:00","ENERGY":{"Total":12.345,"Power":[231.5,4],"Voltage":230}}})";
+constexpr std::string_view shelly =
+    R"({"id":0,"output":true,"apower":187.4,"voltage":229.8,"aenergy":{"total":1523.678,"by_minute":[1,2,3]}})";
 
 TEST(HttpJson, ReadsPowerAndEnergyOfAPlug) {
   const WebServer server([](const WebRequest& r) { return WebServer::answer(200, r.path.contains("rpc") ? shelly : tasmota); });

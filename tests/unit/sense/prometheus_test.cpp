@@ -56,7 +56,8 @@ std::vector<ScrapedValue> values_of(std::string_view text, const ScrapeChoice& c
 constexpr std::string_view dcgm =
     "# TYPE DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION counter\n"
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",UUID=\"GPU-5b4e\",pci_bus_id=\"00000000:00:07.0\",Hostname=\"n1\"} 5551899580\n"
-    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"1\",UUID=\"GPU-6c5f\",pci_bus_id=\"00000000:00:08.0\",Hostname=\"n1\"} 9223372036854775794\n"
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"1\",UUID=\"GPU-6c5f\",pci_bus_id=\"00000000:00:08.0\",Hostname=\"n1\"} "
+    "9223372036854775794\n"
     "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-5b4e\",Hostname=\"n1\"} 35.686000\n"
     "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-6c5f\",Hostname=\"n1\"} 60.1\n"
     "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 210\n";
@@ -76,7 +77,8 @@ TEST(Exporters, DcgmTellsEnergyAndPowerOfEachGpu) {
 TEST(Exporters, SlicesInMigModeAreOneGpu) {
   std::string page;
   for (const char* slice : {"3", "5", "6"})
-    page += std::string("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",UUID=\"GPU-a8\",GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"") + slice + "\"} 257858316\n";
+    page += std::string("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",UUID=\"GPU-a8\",GPU_I_PROFILE=\"1g.10gb\",GPU_I_ID=\"") + slice +
+            "\"} 257858316\n";
   const auto values = values_of(page);
   ASSERT_EQ(values.size(), 1u);
   EXPECT_EQ(*values[0].value, 257858316);
@@ -88,7 +90,8 @@ TEST(Exporters, SlicesInMigModeAreOneGpu) {
 
 TEST(Exporters, GpusOfSeveralMachinesAreToldApartByLabels) {
   const std::string page =
-      "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\",Hostname=\"n1\"} 100\nDCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-b\",Hostname=\"n2\"} 200\n";
+      "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\",Hostname=\"n1\"} "
+      "100\nDCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-b\",Hostname=\"n2\"} 200\n";
   EXPECT_FALSE(scraped_values(parse_prometheus_text(page), {}));
   ScrapeChoice choice;
   choice.labels = {{"Hostname", "n2"}};
@@ -143,7 +146,8 @@ TEST(Exporters, AMetricOfOnesOwnNeedsOneSeries) {
 TEST(Prometheus, ScrapesAPageAndSaysWhatIsGone) {
   std::atomic<int> asked = 0;
   const WebServer server([&](const WebRequest&) {
-    return ++asked < 3 ? WebServer::answer(200, dcgm) : WebServer::answer(200, "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-6c5f\",Hostname=\"n1\"} 61\n");
+    return ++asked < 3 ? WebServer::answer(200, dcgm)
+                       : WebServer::answer(200, "DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-6c5f\",Hostname=\"n1\"} 61\n");
   });
   Settings settings;
   settings.set("meters.gpus.kind", {std::string("prometheus"), {"c.toml", 1}});

@@ -145,7 +145,8 @@ class SessionService {
     if (request.method == "POST") {
       if (request.body != R"({"UserName":"reader","Password":"hun\"ter2"})") return WebServer::answer(401, "");
       ++logins;
-      return WebServer::answer(201, "{}", "X-Auth-Token: t" + std::to_string(logins) + "\r\nLocation: https://bmc.lan/s/" + std::to_string(logins) + "\r\n");
+      return WebServer::answer(
+          201, "{}", "X-Auth-Token: t" + std::to_string(logins) + "\r\nLocation: https://bmc.lan/s/" + std::to_string(logins) + "\r\n");
     }
     if (forgets || !request.has("X-Auth-Token: t" + std::to_string(logins))) {
       forgets = false;
