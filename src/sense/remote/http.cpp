@@ -73,6 +73,9 @@ Trouble trouble_of(const CurlApi& api, CURLcode code, const Received& received, 
     case CURLE_SEND_ERROR: return {MissingReason::gone, "the connection broke", ""};
     case CURLE_PEER_FAILED_VERIFICATION: return {MissingReason::io_error, "its certificate is not trusted", certificate_remedy};
     case CURLE_SSL_CACERT_BADFILE: return {MissingReason::io_error, "ca_file cannot be read as certificates (PEM)", "check ca_file"};
+    case CURLE_OUT_OF_MEMORY:       // what libcurl says of a header line above 100 KiB
+    case static_cast<CURLcode>(100):  // CURLE_TOO_LARGE, since 8.6
+      return {MissingReason::rubbish, "its answer has a header without an end", ""};
     case CURLE_WRITE_ERROR:
       if (received.too_long) return {MissingReason::rubbish, "its answer is longer than 4 MiB", ""};
       return {MissingReason::io_error, text, ""};
