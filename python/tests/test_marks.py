@@ -12,23 +12,26 @@ import pytest
 
 import joulery
 
-NAMES_AT, RECORDS_AT, RECORDS = 4096, 4096 + 1024 * 128, 32768
+NAMES_AT, RECORDS_AT = 4096, 4096 + 1024 * 128
+LANES = [(0, 32768), (32768, 8192), (40960, 8192), (49152, 8192)]  # first record, number of records
 KINDS = ["begin", "end", "point", "kpi", "work"]
 
 
 def read_ring(path):
-    """An independent reader: [(kind, name, value, tid, time_ns)], and how many were lost."""
+    """An independent reader: [(kind, name, value, tid, time)] in order of time, and how many were lost."""
     data = path.read_bytes()
     assert data[:8] == b"JULYRNG1"
-    (head,), (lost,) = struct.unpack_from("=Q", data, 64), struct.unpack_from("=Q", data, 192)
+    (lost,) = struct.unpack_from("=Q", data, 64)
+    heads = [struct.unpack_from("=Q", data, 192 + 192 * lane)[0] for lane in range(len(LANES))]
+    places = [(at + 1, first + at % records) for (first, records), head in zip(LANES, heads) for at in range(head)]
     marks = []
-    for at in range(head):
-        commit, time_ns, value, tid, name, kind = struct.unpack_from("=QqdIHH", data, RECORDS_AT + at % RECORDS * 32)
-        assert commit == at + 1
+    for sequence, place in places:
+        commit, ticks, value, tid, name, kind = struct.unpack_from("=QQdIHH", data, RECORDS_AT + place * 32)
+        assert commit == sequence
         (length,) = struct.unpack_from("=Q", data, NAMES_AT + (name - 1) * 128)
         text = data[NAMES_AT + (name - 1) * 128 + 8 :][:length].decode()
-        marks.append((KINDS[kind], text, value, tid, time_ns))
-    return marks, lost
+        marks.append((KINDS[kind], text, value, tid, ticks))
+    return sorted(marks, key=lambda mark: mark[4]), lost
 
 
 def run_marked(tmp_path, code, rings=1):

@@ -32,14 +32,6 @@ std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const S
   return all;
 }
 
-// Takes rounds until the writer exists, which needs the sampler's intervals.
-struct LateConsumer final : RoundConsumer {
-  RoundConsumer* target = nullptr;
-  void take(const Round& round) override { target->take(round); }
-  void missed(std::size_t device, MonoTime at, std::int64_t count) override { target->missed(device, at, count); }
-  void suspended(const Suspension& suspension) override { target->suspended(suspension); }
-};
-
 // The command while it runs: marks, processes and the file are looked after until it ends.
 class Attendance {
  public:
@@ -129,12 +121,11 @@ MeasurementEnd never_ran(Error error, int code, const std::string& recording) {
 MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress) {
   auto rings = RingDirectory::make();
   if (!rings) return never_ran(rings.error(), exit_own_failure, "");
-  LateConsumer consumer;
-  Sampler sampler(devices, plan.interval, consumer);
+  Recorder<RecordingWriter> recorder;
+  Sampler sampler(devices, plan.interval, recorder);
   auto writer = RecordingWriter::create(plan.recording, recorded(devices, sampler), to_metadata(plan.facts));
   if (!writer) return never_ran(writer.error(), exit_own_failure, "");
-  Recorder recorder(**writer);
-  consumer.target = &recorder;
+  recorder.writer = writer->get();
   (*writer)->add(ClockMap::now());
   sampler.start();
   RunFacts facts = plan.facts;

@@ -1,28 +1,25 @@
 // Between the sampler and the recording: rounds and what happened to them go into the writer's memory.
 #pragma once
 
-#include <span>
+#include <string>
 
 #include "meter/round.h"
 #include "record/recording.h"
-#include "sense/meter.h"
 
 namespace joulery {
 
+// The sampler wants its consumer first, and the writer the sampler's intervals: `writer` is set before the sampler starts.
 template <class Writer>
 class Recorder final : public RoundConsumer {
  public:
-  explicit Recorder(Writer& writer) : writer_(writer) {}
-  void take(const Round& round) override { writer_.add(round); }
+  Writer* writer = nullptr;
+  void take(const Round& round) override { writer->add(round); }
   void missed(std::size_t device, MonoTime at, std::int64_t count) override {
-    writer_.add(RecordedEvent{{at, at}, "missed", "device " + std::to_string(device), count});
+    writer->add(RecordedEvent{{at, at}, "missed", "device " + std::to_string(device), count});
   }
   void suspended(const Suspension& suspension) override {
-    writer_.add(RecordedEvent{{suspension.at, suspension.at}, "suspended", "", suspension.length.base_units()});
+    writer->add(RecordedEvent{{suspension.at, suspension.at}, "suspended", "", suspension.length.base_units()});
   }
-
- private:
-  Writer& writer_;
 };
 
 }  // namespace joulery

@@ -32,6 +32,7 @@ constexpr KnownKey keys[] = {
     {"meters.*.url", url, "", "address of the page to read: http://plug.lan/rpc/Shelly.GetStatus"},
     {"meters.*.component", text, "", "what the meter measures: node, wall, node/gpu/0"},
     {"meters.*.interval", duration, "1s", "time between two readings, where joulery's own is shorter"},
+    {"meters.*.update_period", duration, "", "how often the device refreshes its value, where that is known"},
     {"meters.*.timeout", duration, "5s", "how long an answer may take"},
     {"meters.*.longest_pause", duration, "30s", "after failures the pauses double up to this"},
     {"meters.*.max_age", duration, "60s", "a value that the device itself took longer ago than this is missing"},
@@ -67,6 +68,7 @@ constexpr KnownKey keys[] = {
     {"meters.*.labels", texts, "", "labels that a series must have (prometheus): [\"host=n1\", \"outlet=3\"]"},
     {"meters.*.unit", text, "W", "unit of the value (http-json, prometheus, snmp, mqtt): W, mW, kW, J, mJ, Wh, kWh ..."},
     {"meters.*.scale", number, "1", "what the value is multiplied by before its unit counts"},
+    {"meters.*.resolution", number, "0.001", "the smallest step of a counted energy, in its unit"},
 };
 
 std::string_view first_part(std::string_view key) { return key.substr(0, key.find('.')); }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/parallel.h"
 #include "core/units.h"
 #include "ledger/estimate.h"
 
@@ -199,8 +200,8 @@ namespace {
 // A row's energy so far, from left to right.
 class RowWalk {
  public:
-  explicit RowWalk(const Row& row) : track_(*row.track) {
-    for (const Track* part : row.minus) minus_.emplace_back(*part);
+  RowWalk(const Row& row, MonoTime from) : track_(*row.track, from) {
+    for (const Track* part : row.minus) minus_.emplace_back(*part, from);
   }
   double joules(MonoTime t) {
     double sum = track_.joules(t);
@@ -221,6 +222,9 @@ class GreatestRise {
     before_ = std::exchange(last_, joules);
     ++steps_;
   }
+  void add(const GreatestRise& other) {
+    if (other.best_) best_ = std::max(best_.value_or(*other.best_), *other.best_);
+  }
   std::optional<Power> over(Duration two_steps) const {
     if (!best_) return std::nullopt;
     return watts(*best_ / to_seconds(two_steps));
@@ -232,33 +236,54 @@ class GreatestRise {
   std::optional<double> best_;
 };
 
+// The rises of some rows, each by itself, and of the sum of those that count.
+struct Rises {
+  std::vector<GreatestRise> each;
+  GreatestRise total;
+};
+
+Rises rises_between(const std::vector<const Row*>& rows, MonoTime begin, Duration step, std::int64_t steps) {
+  Rises rises{std::vector<GreatestRise>(rows.size()), {}};
+  std::vector<RowWalk> walks;
+  for (const Row* row : rows) walks.emplace_back(*row, begin);
+  MonoTime at = begin;
+  for (std::int64_t i = 0; i <= steps; ++i, at = at + step) {
+    double sum = 0;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const double joules = walks[r].joules(at);
+      rises.each[r].add(joules);
+      if (!rows[r]->overlap) sum += joules;
+    }
+    rises.total.add(sum);
+  }
+  return rises;
+}
+
+constexpr std::int64_t pieces = 8, worth_pieces = 5000;  // so many parts where there are so many steps
+
 }  // namespace
 
 Peaks Ledger::peaks(Interval when, Duration window) const {
-  struct Part {
-    std::size_t row;
-    bool counted;
-    RowWalk walk;
-    GreatestRise rise;
-  };
   Peaks peaks{std::nullopt, std::vector<std::optional<Power>>(rows_.size())};
-  std::vector<Part> parts;
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].track && energy(rows_[i], when).energy) parts.push_back({i, !rows_[i].overlap, RowWalk(rows_[i]), {}});
-  if (when.empty() || std::ranges::none_of(parts, &Part::counted)) return peaks;
+  std::vector<const Row*> known;
+  for (const Row& row : rows_)
+    if (row.track && energy(row, when).energy) known.push_back(&row);
+  if (when.empty() || std::ranges::all_of(known, &Row::overlap)) return peaks;
   const Duration step = nanoseconds(std::max<std::int64_t>(1, std::min(window, when.length()).base_units() / 2));
-  GreatestRise total;
-  for (MonoTime at = when.begin; at <= when.end; at = at + step) {
-    double sum = 0;
-    for (Part& part : parts) {
-      const double joules = part.walk.joules(at);
-      part.rise.add(joules);
-      if (part.counted) sum += joules;
-    }
-    total.add(sum);
+  const std::int64_t steps = when.length().base_units() / step.base_units(), count = steps < worth_pieces ? 1 : pieces;
+  std::vector<Rises> rises(static_cast<std::size_t>(count));
+  for_each_index(rises.size(), [&](std::size_t i) {
+    const auto piece = static_cast<std::int64_t>(i);
+    const std::int64_t from = std::max<std::int64_t>(0, steps * piece / count - 1), to = steps * (piece + 1) / count;
+    rises[i] = rises_between(known, when.begin + nanoseconds(from * step.base_units()), step, to - from);
+  });
+  for (std::size_t i = 1; i < rises.size(); ++i) {
+    rises[0].total.add(rises[i].total);
+    for (std::size_t r = 0; r < known.size(); ++r) rises[0].each[r].add(rises[i].each[r]);
   }
-  peaks.total = total.over(step + step);
-  for (const Part& part : parts) peaks.rows[part.row] = part.rise.over(step + step);
+  peaks.total = rises[0].total.over(step + step);
+  for (std::size_t r = 0; r < known.size(); ++r)
+    peaks.rows[static_cast<std::size_t>(known[r] - rows_.data())] = rises[0].each[r].over(step + step);
   return peaks;
 }
 

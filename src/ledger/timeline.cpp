@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "core/parallel.h"
 #include "meter/counter.h"
 #include "meter/gauge.h"
 
@@ -25,6 +26,13 @@ std::optional<Interval> interval_of(const Metadata& metadata, const std::string&
   if (!begin || !end || *end <= *begin) return std::nullopt;
   return Interval{*begin, *end};
 }
+
+// The tracks of a timeline that are still to be made, each of its own column: so all can be made at once.
+struct Work {
+  const Channel* channel;
+  const std::vector<MonoTime>* times;
+  Series::Column* column;
+};
 
 // A channel was read somewhere within its round; the middle is the best single instant.
 std::vector<MonoTime> middles(const Series& series) {
@@ -62,8 +70,16 @@ std::optional<CpuActivity> activity_of(const RecordedDevice& device, const std::
 
 }  // namespace
 
+// The samples first: who has unpacked them need not be asked again, by events(), whether they are whole.
 Result<Timeline> Timeline::from(const Recording& recording, int threads) {
   Timeline timeline;
+  std::vector<Series> all;
+  for (std::size_t d = 0; d < recording.devices().size(); ++d) {
+    auto series = recording.series(d);
+    if (!series) return std::unexpected(series.error());
+    timeline.times_.push_back(std::make_unique<const std::vector<MonoTime>>(middles(*series)));
+    all.push_back(*std::move(series));
+  }
   const auto events = recording.events();
   if (!events) return std::unexpected(events.error());
   for (const RecordedEvent& event : *events) {
@@ -71,21 +87,23 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
     if (event.kind == "missed") timeline.missed += event.count;
   }
   MonoTime last{};
+  std::vector<Work> work;
   for (std::size_t d = 0; d < recording.devices().size(); ++d) {
-    auto series = recording.series(d);
-    if (!series) return std::unexpected(series.error());
     const RecordedDevice& device = recording.devices()[d];
-    timeline.times_.push_back(std::make_unique<const std::vector<MonoTime>>(middles(*series)));
-    const std::vector<MonoTime>& times = *timeline.times_.back();
+    const std::vector<MonoTime>& times = *timeline.times_[d];
     if (!times.empty()) last = std::max(last, times.back());
     timeline.rounds = std::max(timeline.rounds, static_cast<std::int64_t>(times.size()));
     if (d == 0 || device.interval < timeline.interval) timeline.interval = device.interval;
-    if (const auto activity = activity_of(device, times, *series, threads)) timeline.cpu = activity;
+    if (const auto activity = activity_of(device, times, all[d], threads)) timeline.cpu = activity;
     for (std::size_t c = 0; c < device.channels.size(); ++c)
-      if (tells_energy(device.channels[c]))
-        timeline.sources.push_back(
-            {device.kind, device.name, device.channels[c], track_of(device.channels[c], times, series->columns[c], timeline.suspensions)});
+      if (tells_energy(device.channels[c])) {
+        work.push_back({&device.channels[c], &times, &all[d].columns[c]});
+        timeline.sources.push_back({device.kind, device.name, device.channels[c], Track()});
+      }
   }
+  for_each_index(work.size(), [&](std::size_t i) {
+    timeline.sources[i].track = track_of(*work[i].channel, *work[i].times, *work[i].column, timeline.suspensions);
+  });
   const auto run_begin = instant(recording.metadata(), "run_begin_ns"), run_end = instant(recording.metadata(), "run_end_ns");
   timeline.run_ended = run_end.has_value();
   timeline.run.begin =

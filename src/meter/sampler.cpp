@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <ctime>
+#include <iterator>
 
 #include "meter/counter.h"
 
@@ -18,6 +20,7 @@ namespace {
 // A difference of the clocks below this is the time between reading the two.
 constexpr Duration least_suspension = milliseconds(20);
 constexpr Duration longest_plain_sleep = milliseconds(2);
+constexpr std::chrono::seconds patience_at_start{1};  // with slow devices
 
 // The boot clock is read between two looks at the monotonic one: where the thread was held up meanwhile, look again.
 Duration suspended_so_far() {
@@ -50,7 +53,7 @@ std::vector<Sampler::Group> Sampler::groups() const {
     if (same != all.end())
       same->devices.push_back(i);
     else
-      all.push_back({{i}, intervals_[i]});
+      all.push_back({{i}, intervals_[i], devices_[i].slow});
   }
   return all;
 }
@@ -69,10 +72,29 @@ void Sampler::start() {
   sigset_t every, before;
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, &before);
+  std::vector<Group> fast = groups(), slow;
+  const auto first_slow = std::stable_partition(fast.begin(), fast.end(), [](const Group& group) { return !group.slow; });
+  slow.assign(std::make_move_iterator(first_slow), std::make_move_iterator(fast.end()));
+  fast.erase(first_slow, fast.end());
+  start_slow(std::move(slow));
   const MonoTime now = mono_now();
-  for (std::size_t i = 0; i < devices_.size(); ++i) read(i, now);
-  for (Group& group : groups()) threads_.emplace_back([this, group = std::move(group), now] { run(group, now + group.interval); });
+  for (const Group& group : fast)
+    for (const std::size_t device : group.devices) read(device, now);
+  for (Group& group : fast) threads_.emplace_back([this, group = std::move(group), now] { run(group, now + group.interval); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Sampler::start_slow(std::vector<Group> slow) {
+  for (Group& group : slow)
+    slow_threads_.emplace_back([this, group = std::move(group)] {
+      const MonoTime now = mono_now();
+      read(group.devices.front(), now);
+      slow_read_.release();
+      run(group, std::max(now + group.interval, mono_now()));
+      read(group.devices.front(), mono_now());
+    });
+  const auto limit = std::chrono::steady_clock::now() + patience_at_start;
+  for (std::size_t i = 0; i < slow_threads_.size() && slow_read_.try_acquire_until(limit); ++i) continue;
 }
 
 void Sampler::stop() {
@@ -81,7 +103,9 @@ void Sampler::stop() {
   ::syscall(SYS_futex, &stop_, FUTEX_WAKE_PRIVATE, INT_MAX);
   threads_.clear();  // joins
   const MonoTime now = mono_now();
-  for (std::size_t i = 0; i < devices_.size(); ++i) read(i, now);
+  for (std::size_t i = 0; i < devices_.size(); ++i)
+    if (!devices_[i].slow) read(i, now);
+  slow_threads_.clear();  // each reads its device a last time
   running_ = false;
 }
 

@@ -3,11 +3,13 @@
 // as missed and never made up for.
 //
 // Invariant: start() returns after every device was read once, stop() after every device was read a last time, so an
-// interval between the two lies inside every series.
+// interval between the two lies inside every series. A slow device that has not answered a second after start() is the one
+// exception: nobody waits longer for it, and its series begins when it answers.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -36,7 +38,10 @@ class Sampler {
   struct Group {
     std::vector<std::size_t> devices;
     Duration interval;
+    bool slow = false;
   };
+  // Each slow device begins in its own thread; returns when all were read once, or a second has passed.
+  void start_slow(std::vector<Group> slow);
   std::vector<Group> groups() const;
   void run(const Group& group, MonoTime first);
   void read(std::size_t device, MonoTime deadline);
@@ -47,7 +52,8 @@ class Sampler {
   RoundConsumer& consumer_;
   std::vector<Duration> intervals_;
   std::vector<Sink> sinks_;
-  std::vector<std::jthread> threads_;
+  std::vector<std::jthread> threads_, slow_threads_;
+  std::counting_semaphore<> slow_read_{0};       // released once by each slow device's thread, after its first read
   std::atomic<std::uint32_t> stop_ = 0;          // 1: stop was asked for; a futex, for a round must cost one wait and no more
   bool running_ = false;
   Duration suspended_;                           // boot minus monotonic time when last looked; first thread only

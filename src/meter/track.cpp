@@ -91,7 +91,7 @@ Span Track::energy(Interval when) const {
 }
 
 void Track::Walk::advance(MonoTime t) {
-  while (next_ < track_->times_->size() && (*track_->times_)[next_] <= t) ++next_;
+  while (next_ < size_ && (*track_->times_)[next_] <= t) ++next_;
   enter();
 }
 

@@ -28,6 +28,7 @@ struct Span {
 
 class Track {
  public:
+  Track() = default;  // of which nothing is known
   // `times`: one per count, increasing, owned by the caller and outliving the track. `unit`: joules per count.
   // `roughness`: variance in J² per second that sampling a varying power adds; 0 for counters.
   Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
@@ -52,9 +53,13 @@ class Track {
   // Joules so far at times that never go back: what position() says but for rounding, at a constant cost each.
   class Walk {
    public:
-    explicit Walk(const Track& track) : track_(&track) { enter(); }
+    // Begins at `from`.
+    Walk(const Track& track, MonoTime from)
+        : track_(&track), size_(track.times_ ? track.times_->size() : 0), next_(size_ ? track.index_after(from) : 0) {
+      enter();
+    }
     double joules(MonoTime t) {
-      if (next_ < track_->times_->size() && (*track_->times_)[next_] <= t) advance(t);
+      if (next_ < size_ && (*track_->times_)[next_] <= t) advance(t);
       return begin_joules_ + watts_ * static_cast<double>((t - begin_).base_units()) * 1e-9;
     }
 
@@ -63,7 +68,8 @@ class Track {
     void enter();                                // what holds between the readings before and at `next_`
 
     const Track* track_;
-    std::size_t next_ = 0;                       // the first reading that is later
+    std::size_t size_;                           // of the track's times
+    std::size_t next_;                           // the first reading that is later
     MonoTime begin_;
     double begin_joules_ = 0, watts_ = 0;
   };
@@ -74,14 +80,14 @@ class Track {
   Energy to_energy(double counts) const;
   Energy position_in(const std::vector<std::int64_t>& counts, MonoTime t) const;
 
-  const std::vector<MonoTime>* times_;
+  const std::vector<MonoTime>* times_ = nullptr;
   std::vector<std::int64_t> counts_;
   std::vector<std::int64_t> low_, high_;         // of an estimate; empty for a sensor
-  double unit_;
+  double unit_ = 1;
   Accuracy accuracy_;
-  Quality quality_;
+  Quality quality_ = Quality::missing;
   std::vector<Gap> gaps_;
-  double roughness_;
+  double roughness_ = 0;
 };
 
 }  // namespace joulery

@@ -22,10 +22,6 @@ void drop(std::vector<T>& from, std::size_t count) {
   from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(count, from.size())));
 }
 template <class T>
-void extend(std::vector<T>& to, const std::vector<T>& more) {
-  to.insert(to.end(), more.begin(), more.end());
-}
-template <class T>
 std::span<const T> part(const std::vector<T>& of, std::size_t from, std::size_t count) {
   return std::span(of).subspan(from, count);
 }
@@ -79,25 +75,6 @@ void RoundColumns::push(MonoTime due, std::span<const Reading> readings) {
   }
 }
 
-void RoundColumns::append(const RoundColumns& later) {
-  const std::size_t before = rows();
-  extend(deadline, later.deadline);
-  extend(begin, later.begin);
-  extend(end, later.end);
-  for (std::size_t c = 0; c < channels.size(); ++c) {
-    auto& mine = channels[c];
-    const auto& more = later.channels[c];
-    extend(mine.raw, more.raw);
-    if (mine.reason.empty() && more.reason.empty()) continue;
-    mine.reason.resize(before, MissingReason::none);
-    extend(mine.reason, more.reason);
-    mine.reason.resize(rows(), MissingReason::none);
-    for (std::size_t i = std::max<std::size_t>(before, 1); i < rows() && mine.reason[i] != MissingReason::none; ++i) {
-      mine.raw[i] = mine.raw[i - 1];
-    }
-  }
-}
-
 void RoundColumns::drop_front(std::size_t count) {
   drop(deadline, count);
   drop(begin, count);
@@ -107,8 +84,6 @@ void RoundColumns::drop_front(std::size_t count) {
     drop(channel.reason, count);
   }
 }
-
-void RoundColumns::clear() { drop_front(rows()); }
 
 ChannelSummary summarise(const RoundColumns::Channel& channel, std::size_t from, std::size_t count) {
   ChannelSummary summary;

@@ -27,9 +27,7 @@ struct RoundColumns {
   explicit RoundColumns(std::size_t channel_count = 0) : channels(channel_count) {}
   std::size_t rows() const { return begin.size(); }
   void push(MonoTime due, std::span<const Reading> readings);
-  void append(const RoundColumns& later);  // of the same device
   void drop_front(std::size_t count);
-  void clear();
 };
 
 // What is known of one channel in one chunk without unpacking it; raw values as signed numbers, missing ones left out.

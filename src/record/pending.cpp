@@ -1,6 +1,8 @@
 #include "record/pending.h"
 
 #include <bit>
+#include <span>
+#include <utility>
 
 namespace joulery {
 
@@ -17,10 +19,12 @@ Pending::Pending(const std::vector<RecordedDevice>& devices) : open(devices.size
 }
 
 void Pending::take(Incoming& fresh) {
-  for (std::size_t d = 0; d < rounds.size(); ++d) {
-    rounds[d].append(fresh.rounds[d]);
-    fresh.rounds[d].clear();
+  std::size_t reading = 0;
+  for (const RoundLog::Entry& entry : fresh.rounds.entries) {
+    rounds[entry.device].push(entry.deadline, std::span(fresh.rounds.readings).subspan(reading, entry.readings));
+    reading += entry.readings;
   }
+  fresh.rounds.clear();
   for (const Mark& mark : fresh.marks) {
     marks.time.push_back(mark.time.ns);
     marks.pid.push_back(mark.pid);
@@ -37,7 +41,7 @@ void Pending::take(Incoming& fresh) {
   clocks.insert(clocks.end(), fresh.clocks.begin(), fresh.clocks.end());
   for (const auto& [name, json] : fresh.metadata) metadata[name] = json;
   Incoming emptied;
-  emptied.rounds.swap(fresh.rounds);
+  std::swap(emptied.rounds, fresh.rounds);
   fresh = std::move(emptied);
 }
 

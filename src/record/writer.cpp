@@ -55,9 +55,8 @@ Result<Database> copy_into(const std::string& path, const Database& from) {
 
 class Writer final : public RecordingWriter {
  public:
-  Writer(Database database, const std::vector<RecordedDevice>& devices) : database_(std::move(database)), pending_(devices) {
-    incoming_.rounds = spare_.rounds = pending_.rounds;
-  }
+  Writer(Database database, const std::vector<RecordedDevice>& devices)
+      : database_(std::move(database)), pending_(devices), devices_(devices.size()) {}
   Result<void> begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata);
 
   void add(const Round& round) override;
@@ -84,6 +83,7 @@ class Writer final : public RecordingWriter {
   Database database_;
   ChunkCodec codec_;
   Pending pending_;
+  const std::size_t devices_;
   Incoming spare_;  // empty columns with room, to swap with
   MonoTime created_ = mono_now();
   bool closed_ = false;
@@ -106,7 +106,7 @@ Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Met
 
 void Writer::add(const Round& round) {
   const std::lock_guard lock(adding_);
-  if (round.device < incoming_.rounds.size()) incoming_.rounds[round.device].push(round.deadline, round.readings);
+  if (round.device < devices_) incoming_.rounds.push(round);
 }
 void Writer::add(const Mark& mark) {
   const std::lock_guard lock(adding_);

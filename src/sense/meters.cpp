@@ -1,5 +1,7 @@
 #include "sense/meters.h"
 
+#include <csignal>
+#include <future>
 #include <iterator>
 #include <map>
 #include <string>
@@ -13,8 +15,11 @@
 #include "sense/nvidia/nvml.h"
 #include "sense/rapl/perf.h"
 #include "sense/rapl/powercap.h"
+#include "sense/redfish/redfish.h"
+#include "sense/room/http_json.h"
 #include "sense/room/mqtt.h"
 #include "sense/room/snmp.h"
+#include "sense/scrape/prometheus.h"
 
 namespace joulery {
 namespace {
@@ -31,10 +36,13 @@ constexpr MeterKind kinds[] = {
     {"hwmon", local<probe_hwmon>},
     {"nvml", local<probe_nvml>},
     {"ipmi", local<probe_ipmi>},
-    {"ipmi-lan", probe_ipmi_lan},
+    {"ipmi-lan", probe_ipmi_lan, true},
+    {"redfish", probe_redfish, true},
     {"battery", local<probe_battery>},
-    {"snmp", probe_snmp},
-    {"mqtt", probe_mqtt},
+    {"snmp", probe_snmp, true},
+    {"mqtt", probe_mqtt, true},
+    {"http-json", probe_http_json, true},
+    {"prometheus", probe_prometheus, true},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},
 };
@@ -86,6 +94,20 @@ void append(std::vector<T>& to, std::vector<T>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+// Remote kinds look for their devices in threads of their own, so that silent ones are waited for once and not one by one.
+// The threads take no signals: those are the caller's business.
+std::map<std::string_view, std::future<Discovery>> probe_remote_kinds(const Machine& machine, const Settings& settings) {
+  std::map<std::string_view, std::future<Discovery>> begun;
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  for (const MeterKind& kind : kinds)
+    if (kind.remote)
+      begun.emplace(kind.name, std::async(std::launch::async, [&kind, &machine, &settings] { return kind.probe(machine, settings); }));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return begun;
+}
+
 }  // namespace
 
 std::span<const MeterKind> meter_kinds() { return kinds; }
@@ -93,8 +115,9 @@ std::span<const MeterKind> meter_kinds() { return kinds; }
 Discovery discover(const Machine& machine, const Settings& settings) {
   Discovery all;
   Measured measured;
+  auto remote = probe_remote_kinds(machine, settings);
   for (const MeterKind& kind : kinds) {
-    Discovery found = kind.probe(machine, settings);
+    Discovery found = kind.remote ? remote.at(kind.name).get() : kind.probe(machine, settings);
     leave_out_covered(found, measured);
     for (Device& device : found.devices) measured.take(device);
     append(all.devices, found.devices);

@@ -12,6 +12,7 @@ namespace joulery {
 struct MeterKind {
   std::string_view name;
   Discovery (*probe)(const Machine&, const Settings&);
+  bool remote = false;  // asks devices over a network: looked for while the others are
 };
 
 // In order of preference: where two kinds measure the same component, the earlier one counts.

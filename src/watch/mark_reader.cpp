@@ -71,7 +71,7 @@ std::vector<Mark> MarkReader::drain_all(bool over) {
     more = admit_new_rings();
     const std::size_t before = rings_.size();
     std::erase_if(rings_, [&](const std::unique_ptr<RingFile>& ring) {
-      const RingState state = ring->drain(over, marks);
+      const RingState state = ring->drain(over, clock_, marks);
       if (state == RingState::open) return false;
       retire(*ring, state);
       return true;

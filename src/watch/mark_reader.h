@@ -14,6 +14,7 @@
 
 #include "core/result.h"
 #include "watch/mark.h"
+#include "watch/tick_clock.h"
 
 namespace joulery {
 
@@ -47,6 +48,7 @@ class MarkReader {
   void retire(const RingFile& ring, RingState state);
   std::vector<Mark> drain_all(bool over);
   std::string directory_;
+  TickClock clock_;
   std::vector<std::unique_ptr<RingFile>> rings_;
   std::vector<std::string> refused_;  // names of rings not to be opened again, sorted
   std::vector<Error> problems_;

@@ -54,8 +54,7 @@ std::string clean(std::string_view text) {
 }
 
 bool plausible(const RingRecord& record) {
-  const bool time_can_be = record.time_ns >= 0 && record.time_ns <= mono_now().ns;
-  return time_can_be && record.kind <= JOULERY_WORK && record.name >= 1 && record.name <= ring_names && std::isfinite(record.value);
+  return record.kind <= JOULERY_WORK && record.name >= 1 && record.name <= ring_names && std::isfinite(record.value);
 }
 
 }  // namespace
@@ -90,20 +89,25 @@ bool RingFile::has_no_writer() const {
 RingState RingFile::check(const RingHeader& header) {
   if (header.layout != ring_layout) return broken("the ring was written by another release of Joulery");
   if (header.names != ring_names || header.records != ring_records) return broken("the ring's sizes are not those of its layout");
-  if (header.head < tail_ || header.head - tail_ > ring_records) return broken("the ring's position cannot be");
+  if (header.clock > RingClock::tsc) return broken("the ring's clock is none that is known");
+  for (std::size_t lane = 0; lane < ring_lanes; ++lane)
+    if (header.lanes[lane].head < tails_[lane] || header.lanes[lane].head - tails_[lane] > lane_records(lane))
+      return broken("the ring's position cannot be");
   if (header.lost > static_cast<std::uint64_t>(INT64_MAX) / 2) return broken("the ring's count of lost marks cannot be");
   pid_ = header.pid;
+  ticks_ = header.clock;
   lost_there_ = static_cast<std::int64_t>(header.lost);
   return RingState::open;
 }
 
-// `count` records from tail_ on, in two parts where they pass the end of the ring; how many came.
-std::size_t RingFile::read_records(std::size_t count, std::vector<RingRecord>& into) const {
+// `count` records of a lane from its tail on, in two parts where they pass the lane's end; how many came.
+std::size_t RingFile::read_records(std::size_t lane, std::size_t count, std::vector<RingRecord>& into) const {
   into.resize(count);
-  const std::size_t slot = tail_ % ring_records, first = std::min(count, ring_records - slot);
-  if (!read_at(file_, into.data(), first * sizeof(RingRecord), ring_records_at + slot * sizeof(RingRecord))) return 0;
+  const std::size_t slots = lane_records(lane), slot = tails_[lane] % slots, first = std::min(count, slots - slot);
+  const auto place = [&](std::size_t at) { return ring_records_at + (lane_begin(lane) + at) * sizeof(RingRecord); };
+  if (!read_at(file_, into.data(), first * sizeof(RingRecord), place(slot))) return 0;
   if (first == count) return count;
-  return read_at(file_, into.data() + first, (count - first) * sizeof(RingRecord), ring_records_at) ? count : first;
+  return read_at(file_, into.data() + first, (count - first) * sizeof(RingRecord), place(0)) ? count : first;
 }
 
 const std::string* RingFile::name_of(std::uint16_t id) {
@@ -119,53 +123,69 @@ const std::string* RingFile::name_of(std::uint16_t id) {
   return name.empty() ? nullptr : &name;
 }
 
+// When a record was written; nothing where that cannot be.
+std::optional<MonoTime> RingFile::time_of(const RingRecord& record, const TickClock& clock) const {
+  if (ticks_ == RingClock::tsc) return clock.time_of(record.time);
+  const MonoTime time{static_cast<std::int64_t>(record.time)};
+  return time.ns >= 0 && time <= mono_now() ? std::optional(time) : std::nullopt;
+}
+
 // Gives one committed record out, or counts it as lost; false where it must wait for its name.
-bool RingFile::give(const RingRecord& record, bool dead, std::vector<Mark>& into) {
-  const std::string* name = plausible(record) ? name_of(record.name) : nullptr;
-  if (name == nullptr && plausible(record) && !dead) return false;
-  if (name == nullptr) return ++lost_here_, true;
-  into.push_back({{record.time_ns}, pid_, static_cast<std::int32_t>(record.tid), static_cast<MarkKind>(record.kind), *name, record.value});
+bool RingFile::give(const RingRecord& record, bool dead, const TickClock& clock, std::vector<Mark>& into) {
+  const std::optional<MonoTime> time = plausible(record) ? time_of(record, clock) : std::nullopt;
+  const std::string* name = time ? name_of(record.name) : nullptr;
+  if (time && !name && !dead) return false;
+  if (!name) return ++lost_here_, true;
+  into.push_back({*time, pid_, static_cast<std::int32_t>(record.tid), static_cast<MarkKind>(record.kind), *name, record.value});
   return true;
 }
 
 // One store of an aligned word, as the writers see it. Opened for this alone: an open description for writing
 // would make has_no_writer() false for ever.
-void RingFile::store_tail() const {
+void RingFile::store_tail(std::size_t lane) const {
   const std::string path = directory_ + "/" + name_;
+  const auto tail_at = static_cast<off_t>(offsetof(RingHeader, lanes) + lane * sizeof(RingLane) + offsetof(RingLane, tail));
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return;  // the ring fills up, and its writers count what they lose
-  [[maybe_unused]] const ssize_t written = pwrite(file, &tail_, sizeof tail_, offsetof(RingHeader, tail));
+  [[maybe_unused]] const ssize_t written = pwrite(file, &tails_[lane], sizeof tails_[lane], tail_at);
   ::close(file);
 }
 
-RingState RingFile::drain(bool over, std::vector<Mark>& into) {
+void RingFile::drain_lane(std::size_t lane, std::uint64_t head, bool dead, TickClock& clock, std::vector<Mark>& into) {
+  std::uint64_t& tail = tails_[lane];
+  std::vector<RingRecord> seen, records;
+  std::size_t ready = read_records(lane, static_cast<std::size_t>(head - tail), seen);
+  if (!dead) {
+    std::size_t committed = 0;
+    while (committed < ready && seen[committed].commit == tail + committed + 1) ++committed;
+    ready = committed;
+  }
+  if (ready > 0) ready = read_records(lane, ready, records);  // again: what was committed before is whole now
+  if (ready > 0) clock.look();
+  std::size_t taken = 0;
+  for (; taken < ready; ++taken) {
+    if (seen[taken].commit != tail + taken + 1)
+      ++lost_here_;  // its writer died between claim and commit
+    else if (!give(records[taken], dead, clock, into))
+      break;
+  }
+  tail += taken;
+  if (dead) lost_here_ += static_cast<std::int64_t>(head - tail);  // the file shrank under the reader
+  if (taken > 0 && !dead) store_tail(lane);
+}
+
+RingState RingFile::drain(bool over, TickClock& clock, std::vector<Mark>& into) {
   const bool dead = has_no_writer() || over;  // asked before reading: nothing comes after it
   struct stat about{};
   if (fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) return broken("the ring is not a file");
   RingHeader header{};
   const bool whole = about.st_size >= static_cast<off_t>(ring_bytes) && read_at(file_, &header, sizeof header, 0);
-  if (!whole && tail_ > 0) return broken("the ring has shrunk");
+  if (!whole && seen_whole_) return broken("the ring has shrunk");
   if (!whole || header.magic != ring_magic) return dead ? RingState::done : RingState::open;  // not a ring yet
   if (const RingState state = check(header); state != RingState::open) return state;
-
-  std::vector<RingRecord> seen, records;
-  std::size_t ready = read_records(static_cast<std::size_t>(header.head - tail_), seen);
-  if (!dead) {
-    std::size_t committed = 0;
-    while (committed < ready && seen[committed].commit == tail_ + committed + 1) ++committed;
-    ready = committed;
-  }
-  if (ready > 0) ready = read_records(ready, records);  // again: what was committed before is whole now
-  std::size_t taken = 0;
-  for (; taken < ready; ++taken) {
-    if (seen[taken].commit != tail_ + taken + 1)
-      ++lost_here_;  // its writer died between claim and commit
-    else if (!give(records[taken], dead, into))
-      break;
-  }
-  tail_ += taken;
-  if (dead) lost_here_ += static_cast<std::int64_t>(header.head - tail_);  // the file shrank under the reader
-  if (taken > 0 && !dead) store_tail();
+  seen_whole_ = true;
+  for (std::size_t lane = 0; lane < ring_lanes; ++lane)
+    if (header.lanes[lane].head != tails_[lane]) drain_lane(lane, header.lanes[lane].head, dead, clock, into);
   return dead ? RingState::done : RingState::open;
 }
 

@@ -37,7 +37,7 @@ Result<void> read_bounds(const Settings& settings, RemoteSettings& remote) {
   if (*power && (**power <= 0 || **power > 1e9)) return out_of_range(settings, power_key, "above 0 and up to 1e9 watts");
   if (*error && (**error < 0 || **error > 100)) return out_of_range(settings, error_key, "from 0 to 100");
   if (*power) remote.max_power = watts(**power);
-  if (*error) remote.accuracy.relative = **error / 100;
+  if (*error) remote.accuracy = {.relative = **error / 100, .absolute = {}};
   return {};
 }
 
@@ -63,17 +63,16 @@ Finding refused(std::string_view kind, const std::string& name, const Error& err
           .remedy = error.hint};
 }
 
-Candidate candidate_of(std::string_view kind, std::string_view component, const Settings& settings, const std::string& name,
-                       const MakeRemote& make) {
+Candidate candidate_of(const RemoteKind& kind, const Settings& settings, const std::string& name, const MakeRemote& make) {
   Candidate candidate;
-  auto remote = read_remote_settings(settings, name, component);
-  if (!remote) return {{}, nullptr, refused(kind, name, remote.error())};
+  auto remote = read_remote_settings(settings, name, kind);
+  if (!remote) return {{}, nullptr, refused(kind.name, name, remote.error())};
   std::string warning;
   auto source = make(*remote, settings, warning);
-  if (!source) return {{}, nullptr, refused(kind, name, source.error())};
+  if (!source) return {{}, nullptr, refused(kind.name, name, source.error())};
   candidate.meter = std::make_unique<RemoteMeter>(*std::move(source), remote->pace);
   candidate.remote = *std::move(remote);
-  candidate.finding = readable_finding(kind, name);
+  candidate.finding = readable_finding(kind.name, name);
   candidate.finding.reason = std::move(warning);
   return candidate;
 }
@@ -100,19 +99,21 @@ void ask_all_once(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-Result<RemoteSettings> read_remote_settings(const Settings& settings, const std::string& name, std::string_view component) {
+Result<RemoteSettings> read_remote_settings(const Settings& settings, const std::string& name, const RemoteKind& kind) {
   RemoteSettings remote;
+  remote.accuracy = kind.accuracy;
   remote.name = name;
   remote.section = "meters." + name;
   const std::string component_key = remote.section + ".component";
   const auto path = settings.text(component_key);
   if (!path) return std::unexpected(path.error());
   if (*path && !is_component(**path)) return out_of_range(settings, component_key, "in the tree of parts, such as node, wall or node/gpu/0");
-  remote.component = Component(path->value_or(std::string(component)));
+  remote.component = Component(path->value_or(std::string(kind.component)));
   const std::pair<const char*, Duration*> durations[] = {{".timeout", &remote.pace.timeout},
                                                          {".interval", &remote.interval},
                                                          {".longest_pause", &remote.pace.longest_pause},
-                                                         {".max_age", &remote.pace.max_age}};
+                                                         {".max_age", &remote.pace.max_age},
+                                                         {".update_period", &remote.update_period}};
   for (const auto& [key, to] : durations)
     if (const auto read = read_duration(settings, remote.section + key, *to); !read) return std::unexpected(read.error());
   if (const auto read = read_bounds(settings, remote); !read) return std::unexpected(read.error());
@@ -120,21 +121,24 @@ Result<RemoteSettings> read_remote_settings(const Settings& settings, const std:
   return remote;
 }
 
-Discovery probe_remote(std::string_view kind, std::string_view component, const Settings& settings, const Advice& absent,
-                       const MakeRemote& make) {
+Discovery probe_remote(const RemoteKind& kind, const Settings& settings, const Advice& absent, const MakeRemote& make) {
   std::vector<Candidate> candidates;
   for (const std::string& name : settings.names_below("meters")) {
     const auto its_kind = settings.text("meters." + name + ".kind");
-    if (its_kind && *its_kind == kind) candidates.push_back(candidate_of(kind, component, settings, name, make));
+    if (its_kind && *its_kind == kind.name) candidates.push_back(candidate_of(kind, settings, name, make));
   }
   ask_all_once(candidates);
   Discovery discovery;
   for (Candidate& candidate : candidates) {
     discovery.findings.push_back(std::move(candidate.finding));
     if (candidate.meter && !candidate.meter->channels().empty())
-      discovery.devices.push_back({std::string(kind), candidate.remote.name, true, std::move(candidate.meter), candidate.remote.interval});
+      discovery.devices.push_back({.kind = std::string(kind.name),
+                                   .name = candidate.remote.name,
+                                   .slow = true,
+                                   .meter = std::move(candidate.meter),
+                                   .least_interval = candidate.remote.interval});
   }
-  if (candidates.empty()) discovery.findings.push_back(absent_finding(kind, "", absent));
+  if (candidates.empty()) discovery.findings.push_back(absent_finding(kind.name, "", absent));
   return discovery;
 }
 

@@ -17,12 +17,20 @@ struct RemoteSettings {
   Component component;            // what it measures
   RemotePace pace;
   Duration interval = milliseconds(1000);
+  Duration update_period{};       // how often the device refreshes its values; 0: not known
   Power max_power;                // 0: not known
+  Accuracy accuracy;              // the kind's own where the section does not say
+};
+
+// What a kind measures, and how well, where the section does not say.
+struct RemoteKind {
+  std::string_view name;       // "redfish"
+  std::string_view component;  // "node"
   Accuracy accuracy;
 };
 
-// `component` is what the kind measures where the section does not say. Errors: usage, with the key's origin.
-Result<RemoteSettings> read_remote_settings(const Settings& settings, const std::string& name, std::string_view component);
+// Errors: usage, with the key's origin.
+Result<RemoteSettings> read_remote_settings(const Settings& settings, const std::string& name, const RemoteKind& kind);
 
 // How a kind makes a device of its section; nothing is sent yet. `warning` may be set to what is told beside a good finding.
 using MakeRemote = std::function<Result<std::unique_ptr<RemoteSource>>(const RemoteSettings&, const Settings&, std::string& warning)>;
@@ -30,7 +38,6 @@ using MakeRemote = std::function<Result<std::unique_ptr<RemoteSource>>(const Rem
 // All meters of a kind that are configured, each asked once, all at the same time and for a second at most: one that does not
 // answer in time is kept all the same, for it may come back, unless its channels are not known before it answered once.
 // Where none is configured: `absent`.
-Discovery probe_remote(std::string_view kind, std::string_view component, const Settings& settings, const Advice& absent,
-                       const MakeRemote& make);
+Discovery probe_remote(const RemoteKind& kind, const Settings& settings, const Advice& absent, const MakeRemote& make);
 
 }  // namespace joulery

@@ -110,6 +110,42 @@ TEST(Sampler, ASlowMeterDoesNotDelayAFastOne) {
   EXPECT_GT(all.rounds[0].size(), 2 * all.rounds[1].size());
 }
 
+// A device that does not answer at all costs nobody else a deadline, neither at the start nor at the end.
+TEST(Sampler, ASlowMeterThatHangsAtTheStartCostsTheOthersNothing) {
+  auto devices = one(std::make_unique<CountingMeter>());
+  devices.push_back({"test", "hangs", true, std::make_unique<CountingMeter>(milliseconds(2500), 0)});
+  Collected all;
+  Sampler sampler(devices, milliseconds(100), all);
+  sampler.start();
+  const MonoTime started = mono_now();
+  {
+    const std::scoped_lock lock(all.mutex);
+    EXPECT_EQ(all.rounds[0].size(), 1u);
+    EXPECT_EQ(all.rounds[1].size(), 0u);  // still in its first read
+    EXPECT_LE(all.rounds[0][0].after, started);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  sampler.stop();
+  EXPECT_EQ(all.deadlines[0][1] - all.deadlines[0][0], milliseconds(100));  // no deadline lies before the start
+  EXPECT_GE(all.rounds[1].size(), 2u);
+}
+
+TEST(Sampler, SlowMetersAreReadAtTheSameTime) {
+  std::vector<Device> devices;
+  for (int i = 0; i < 4; ++i) devices.push_back({"test", std::to_string(i), true, std::make_unique<CountingMeter>(milliseconds(200))});
+  Collected all;
+  Sampler sampler(devices, seconds(3600), all);
+  sampler.start();
+  const MonoTime between = mono_now();
+  sampler.stop();
+  for (std::size_t i = 0; i < 4; ++i) {
+    ASSERT_EQ(all.rounds[i].size(), 2u);
+    EXPECT_LE(all.rounds[i][0].after, between);
+    EXPECT_GE(all.rounds[i][1].before, between);
+    EXPECT_LT(all.rounds[i][0].before, all.rounds[0][0].after);  // begun before the first had ended
+  }
+}
+
 TEST(Sampler, ACounterThatWrapsSoonIsReadOftenerThanAsked) {
   struct Wrapping final : Meter {
     std::vector<Channel> channel{1};

@@ -126,6 +126,9 @@ TEST(RemoteMeter, AFailedProbeDoesNotPauseTheFirstRoundUnlessTheLoginWasRefused)
   EXPECT_EQ(asked, 3);
 }
 
+constexpr RemoteKind node_kind{"redfish", "node", {.relative = 0.05, .absolute = {}}};
+constexpr RemoteKind wall_kind{"mqtt", "wall", {}};
+
 Settings meter_section() {
   Settings settings;
   settings.set("meters.a.kind", {std::string("mqtt"), {"c.toml", 2}});
@@ -137,14 +140,15 @@ Settings meter_section() {
 }
 
 TEST(RemoteSettings, AreReadFromTheSection) {
-  const auto remote = read_remote_settings(meter_section(), "a", "node");
+  const auto remote = read_remote_settings(meter_section(), "a", node_kind);
   ASSERT_TRUE(remote) << remote.error().line();
   EXPECT_EQ(remote->pace.timeout, milliseconds(250));
   EXPECT_EQ(remote->interval, seconds(1));
   EXPECT_EQ(remote->component.path(), "wall");
   EXPECT_EQ(to_watts(remote->max_power), 800);
   EXPECT_DOUBLE_EQ(remote->accuracy.relative, 0.015);
-  EXPECT_EQ(read_remote_settings(Settings(), "a", "node")->component.path(), "node");
+  EXPECT_EQ(read_remote_settings(Settings(), "a", node_kind)->component.path(), "node");
+  EXPECT_EQ(read_remote_settings(Settings(), "a", node_kind)->accuracy.relative, 0.05);
 }
 
 TEST(RemoteSettings, OutOfRangeIsRefusedWithItsPlace) {
@@ -155,7 +159,7 @@ TEST(RemoteSettings, OutOfRangeIsRefusedWithItsPlace) {
                                                                                      {"meters.a.error_percent", 101.0}}) {
     Settings settings = meter_section();
     settings.set(key, {value, {"c.toml", 9}});
-    const auto remote = read_remote_settings(settings, "a", "node");
+    const auto remote = read_remote_settings(settings, "a", node_kind);
     ASSERT_FALSE(remote) << key;
     EXPECT_EQ(remote.error().where, "c.toml:9");
   }
@@ -164,7 +168,7 @@ TEST(RemoteSettings, OutOfRangeIsRefusedWithItsPlace) {
 constexpr Advice none_configured{"no such meter is configured", "joulery config keys"};
 
 TEST(ProbeRemote, WithoutASectionThereIsOneFinding) {
-  const Discovery found = probe_remote("mqtt", "wall", Settings(), none_configured, {});
+  const Discovery found = probe_remote(wall_kind, Settings(), none_configured, {});
   ASSERT_EQ(found.findings.size(), 1u);
   EXPECT_FALSE(found.findings[0].found);
   EXPECT_EQ(found.findings[0].reason, "no such meter is configured");
@@ -172,7 +176,7 @@ TEST(ProbeRemote, WithoutASectionThereIsOneFinding) {
 }
 
 TEST(ProbeRemote, ASilentMeterIsKeptForItMayComeBack) {
-  const Discovery found = probe_remote("mqtt", "wall", meter_section(), none_configured,
+  const Discovery found = probe_remote(wall_kind, meter_section(), none_configured,
                                        [](const RemoteSettings&, const Settings&, std::string&) -> Result<std::unique_ptr<RemoteSource>> {
                                          return std::make_unique<ScriptedSource>(std::vector{silent});
                                        });
@@ -185,7 +189,7 @@ TEST(ProbeRemote, ASilentMeterIsKeptForItMayComeBack) {
 }
 
 TEST(ProbeRemote, AWrongSectionIsAFindingWithItsRemedy) {
-  const Discovery found = probe_remote("mqtt", "wall", meter_section(), none_configured,
+  const Discovery found = probe_remote(wall_kind, meter_section(), none_configured,
                                        [](const RemoteSettings&, const Settings&, std::string&) -> Result<std::unique_ptr<RemoteSource>> {
                                          return fail(ErrorCode::usage, "no topic", "meters.a", "set meters.a.topic");
                                        });

@@ -33,8 +33,8 @@ struct RawRing {
     std::memcpy(slot(id).text, text.data(), std::min(text.size(), ring_name_bytes));
   }
   void add(double value) {
-    const std::uint64_t at = header().head++;
-    record(at) = {at + 1, static_cast<std::int64_t>(at), value, 42, 1, JOULERY_POINT};
+    const std::uint64_t at = header().lanes[0].head++;
+    record(at) = {at + 1, at, value, 42, 1, JOULERY_POINT};
   }
   // Writes the file; the descriptor that stays open makes the writer count as living.
   int write_out() const {
@@ -89,8 +89,8 @@ TEST_F(MarkRing, ALaggingNameIsWaitedFor) {
 TEST_F(MarkRing, RecordsThatCannotBeAreCountedAndTheOthersKept) {
   RawRing ring(directory_->path());
   for (int i = 0; i < 7; ++i) ring.add(i);
-  ring.record(0).time_ns = -5;
-  ring.record(1).time_ns = INT64_MAX;
+  ring.record(0).time = ~std::uint64_t{0};
+  ring.record(1).time = INT64_MAX;
   ring.record(2).kind = 200;
   ring.record(3).name = 0;
   ring.record(4).name = 1025;
@@ -128,10 +128,11 @@ TEST_P(BrokenRings, HarmOnlyThemselves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, BrokenRings,
-                         testing::Values(BrokenRing{"Layout", [](RawRing& r) { r.header().layout = 2; }},
+                         testing::Values(BrokenRing{"Layout", [](RawRing& r) { r.header().layout = 1; }},
                                          BrokenRing{"Names", [](RawRing& r) { r.header().names = 1u << 31; }},
                                          BrokenRing{"Records", [](RawRing& r) { r.header().records = 0; }},
-                                         BrokenRing{"HugeHead", [](RawRing& r) { r.header().head = UINT64_MAX; }},
+                                         BrokenRing{"HugeHead", [](RawRing& r) { r.header().lanes[2].head = UINT64_MAX; }},
+                                         BrokenRing{"Clock", [](RawRing& r) { r.header().clock = RingClock{2}; }},
                                          BrokenRing{"HugeLost", [](RawRing& r) { r.header().lost = UINT64_MAX; }}),
                          [](const testing::TestParamInfo<BrokenRing>& ring) { return ring.param.name; });
 

@@ -96,17 +96,83 @@ TEST_F(MarkRing, ManyThreadsLoseNothing) {
   EXPECT_EQ(reader_->lost(), 0);
 }
 
+constexpr std::size_t room = shared_lane_records + own_lane_records;  // of a single thread
+
 TEST_F(MarkRing, AFullRingDropsTheNewAndCountsIt) {
   run([] {
     const Name name("n");
-    for (std::size_t i = 0; i < ring_records + 100; ++i) mark(name, static_cast<double>(i));
+    for (std::size_t i = 0; i < room + 100; ++i) mark(name, static_cast<double>(i));
     if (lost() != 100) _exit(1);
   });
   const std::vector<Mark> marks = reader_->drain();
-  ASSERT_EQ(marks.size(), ring_records);
-  EXPECT_EQ(marks.front().value, 0);
-  EXPECT_EQ(marks.back().value, static_cast<double>(ring_records - 1));
+  ASSERT_EQ(marks.size(), room);
+  for (std::size_t i = 0; i < room; ++i) ASSERT_EQ(marks[i].value, static_cast<double>(i)) << "one order, whichever lane";
   EXPECT_EQ(reader_->lost(), 100);
+}
+
+// More threads than lanes, one after the other: each gets the lane that the last gave back, and none fills the shared one.
+TEST_F(MarkRing, ThreadsThatEndGiveTheirLanesBack) {
+  run([] {
+    const Name name("n");
+    for (int t = 0; t < 20; ++t)
+      std::thread([&] {
+        for (std::size_t i = 0; i < own_lane_records / 20; ++i) mark(name, 1);
+      }).join();
+  });
+  EXPECT_EQ(reader_->drain().size(), 20 * (own_lane_records / 20));
+  EXPECT_EQ(reader_->lost(), 0);
+}
+
+void mark_in_handler(int) { mark("handler", 2); }
+
+// A signal that falls between any two instructions of a mark: both marks arrive.
+TEST_F(MarkRing, AHandlersMarksDoNotDisturbThoseOfItsThread) {
+  constexpr int signals = 2000;
+  const pid_t child = start([] {
+    std::signal(SIGUSR1, mark_in_handler);
+    double i = 0;
+    const Name name("main");
+    mark("ready", 1);
+    while (i < 30000) {
+      mark(name, i++);
+      if (static_cast<int>(i) % 1000 == 0) usleep(2000);  // the reader's turn
+    }
+    pause();
+  });
+  std::map<std::string, double> counts;
+  int sent = 0;
+  while (counts["main"] < 30000) {
+    if (counts["ready"] > 0 && sent < signals && kill(child, SIGUSR1) == 0) ++sent;
+    for (const Mark& m : reader_->drain()) {
+      if (m.name == "main") { ASSERT_EQ(m.value, counts["main"]); }
+      ++counts[m.name];
+    }
+  }
+  kill(child, SIGKILL);
+  wait_for(child);
+  EXPECT_GT(counts["handler"], 0);
+  EXPECT_EQ(reader_->lost(), 0);
+}
+
+// The lane of a forked child's parent is not the child's, neither while it marks nor when it ends.
+TEST_F(MarkRing, AChildForkedInAThreadLeavesItsParentsLaneAlone) {
+  run([] {
+    std::thread([] {
+      mark("parent", 1);
+      const pid_t child = fork();
+      if (child == 0) {
+        mark("child", 2);
+        pthread_exit(nullptr);  // the last thread of the child: its destructors run
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      mark("parent", status);
+    }).join();
+  });
+  const std::vector<Mark> marks = reader_->drain();
+  ASSERT_EQ(marks.size(), 3u);
+  EXPECT_EQ(marks[2].name, "parent");
+  EXPECT_EQ(marks[2].value, 0) << "the child ended well";
 }
 
 TEST_F(MarkRing, DrainingMakesRoomAndTheRingGoesRound) {
