@@ -61,7 +61,8 @@ TEST(TomlLayer, TakesEveryTypeWithItsLine) {
 }
 
 TEST(TomlLayer, AnUnknownKeyIsRefusedWithNearNameAndPlace) {
-  EXPECT_EQ(error_of("[carbon]\nplaec = \"SE\""), "unknown key 'carbon.plaec' in the configuration: c.toml:2 (did you mean 'carbon.place'?)");
+  EXPECT_EQ(error_of("[carbon]\nplaec = \"SE\""),
+            "unknown key 'carbon.plaec' in the configuration: c.toml:2 (did you mean 'carbon.place'?)");
   EXPECT_EQ(error_of("[crabon]\nplace = \"SE\""), "unknown key 'crabon' in the configuration: c.toml:1 (did you mean 'carbon'?)");
   EXPECT_EQ(error_of("[meters.bmc]\n\ntimeuot = \"5s\""),
             "unknown key 'meters.bmc.timeuot' in the configuration: c.toml:3 (did you mean 'meters.bmc.timeout'?)");
@@ -82,12 +83,14 @@ TEST(TomlLayer, AWrongTypeIsRefusedWithWhatIsWanted) {
 }
 
 TEST(TomlLayer, ASecretInTheFileIsRefusedWithTheRemedyAndNeverRepeated) {
-  for (const char* text : {"[meters.bmc]\npassword = \"hunter2\"", "[meters.bmc]\ntoken = \"hunter2\"",
-                           "meters.bmc.url = \"https://root:hunter2@bmc/\"", "meters.p.url = \"http://p/cm?user=admin&password=hunter2\""}) {
+  for (const char* text :
+       {"[meters.bmc]\npassword = \"hunter2\"", "[meters.bmc]\ntoken = \"hunter2\"", "meters.bmc.url = \"https://root:hunter2@bmc/\"",
+        "meters.p.url = \"http://p/cm?user=admin&password=hunter2\""}) {
     EXPECT_THAT(error_of(text), Not(HasSubstr("hunter2")));
     EXPECT_THAT(error_of(text), Not(HasSubstr("accepted")));
   }
-  EXPECT_THAT(error_of("[meters.bmc]\npassword = \"hunter2\""), HasSubstr("chmod 600 PATH) and set password_file = \"PATH\", or password_env"));
+  EXPECT_THAT(error_of("[meters.bmc]\npassword = \"hunter2\""),
+              HasSubstr("chmod 600 PATH) and set password_file = \"PATH\", or password_env"));
   EXPECT_EQ(error_of("meters.p.url = \"http://p/cm?password={password}\""), "accepted");
   EXPECT_EQ(error_of("meters.p.url = \"http://p/cm?to=a@b\""), "accepted");
 }

@@ -16,9 +16,10 @@ TEST(Parallel, DoesEachPieceOnce) {
 }
 
 TEST(Parallel, ThrowsAgainWhatAPieceThrows) {
-  EXPECT_THROW(for_each_index(100, [](std::size_t i) {
-                 if (i == 57) throw std::runtime_error("57");
-               }),
+  EXPECT_THROW(for_each_index(100,
+                              [](std::size_t i) {
+                                if (i == 57) throw std::runtime_error("57");
+                              }),
                std::runtime_error);
 }
 
