@@ -108,7 +108,7 @@ def test_what_is_wrong_is_said(room, configuration):
         "pdu-community": "a community that it does not take", "pdu-password": "wrong password", "pdu-user": "does not know the user",
         "pdu-oid": "no object 1.3.6.1.4.1.99999.9.0", "pdu-outlet": "no object 1.3.6.1.4.1.13742.6.5.4.3.1.4.1.6.5",
         "pdu-unit": "model", "plug-password": "refuses this user or password", "plug-topic": "nothing was published on tele/other",
-        "plug-pointer": "", "plug-silent": "no connection to the broker", "plug-wildcard": "without wildcards"}
+        "plug-pointer": "", "plug-silent": "Connection refused", "plug-wildcard": "without wildcards"}
     configuration.bmc("bmc-password", bmc.port, "not-the-secret")
     with Relay(bmc.port, "silent") as relay:
         configuration.bmc("bmc-silent", relay.port)
