@@ -138,7 +138,7 @@ def test_a_controller_that_measures_nothing_is_no_reading(room, configuration):
         run = configuration("run", "-o", "run.joulery", "--", "sleep", "1.5")
         assert run.returncode == 0, run.stderr
         report = configuration.runner.report(configuration.folder / "run.joulery")
-        assert not [c for c in report["components"] if c["path"] == "node/rest" and c["joules"]]
+        assert not [c for c in report["components"] if c["path"] in ("node", "node/rest") and c["quality"] in ("integrated", "derived")]
     finally:
         bmc.set_power(344)
 
@@ -248,9 +248,10 @@ def gaps(report, name):
 def test_the_report_tells_from_when_to_when(faulty, name):
     its = gaps(faulty, name)
     assert its, json.dumps(faulty["sampling"]["gaps"])
-    # A gap reaches from the last reading before to the first one after; what the fault began with may be under way already.
+    # A gap reaches from the last reading before to the first one after. A reading stands in the middle of its exchange, which may
+    # begin before the fault, or end after it with the answer to a second try.
     assert BEGIN_S - 1.5 <= its[0]["begin_s"] <= BEGIN_S + 2.5, its
-    assert its[-1]["end_s"] >= (END_S - 0.5 if name in HEALING else RUN_S - 1.0), its
+    assert its[-1]["end_s"] >= (END_S - 1.5 if name in HEALING else RUN_S - 1.0), its
 
 
 @pytest.mark.parametrize("name", HEALING)
