@@ -101,7 +101,14 @@ int doctor_command(std::vector<std::string> arguments) {
   const auto settings = settings_with({}, sets);
   if (!settings) return complain("doctor", settings.error(), exit_usage);
   Discovery discovery = discover(machine, *settings);
-  const bool any = std::ranges::count_if(discovery.devices, measures) > 0;
+  // A slow device that did not answer when it was looked for is not waited for a second time.
+  const auto is_silent = [&](const Device& device) {
+    return device.slow && std::ranges::any_of(discovery.findings, [&](const Finding& f) {
+             return f.kind == device.kind && f.device == device.name && !f.readable;
+           });
+  };
+  const auto answers = [&](Device& device) { return !is_silent(device) && measures(device); };
+  const bool any = std::ranges::count_if(discovery.devices, answers) > 0;
   if (json)
     fmt::print("{}", as_json(discovery.findings, any));
   else

@@ -4,13 +4,17 @@
 #include <string>
 
 namespace joulery {
-
 namespace {
 
 bool has(const RecordedDevice& device, std::initializer_list<Measurand> wanted) {
   return std::ranges::any_of(device.channels,
                              [&](const Channel& channel) { return std::ranges::find(wanted, channel.measurand) != wanted.end(); });
 }
+
+// A device that stands in a read longer than this after the others is not waited for.
+constexpr Duration patience = milliseconds(2000);
+
+MonoTime middle(const Reading& first, const Reading& last) { return {(first.before.ns + last.after.ns) / 2}; }
 
 }  // namespace
 
@@ -46,10 +50,18 @@ MemoryRecording LiveWindow::recording(Interval when) const {
 
 MonoTime LiveWindow::complete_until() const {
   const std::scoped_lock lock(mutex_);
+  std::vector<MonoTime> last(rounds_.size());
+  MonoTime latest{INT64_MIN};
+  for (std::size_t d = 0; d < rounds_.size(); ++d) {
+    if (!awaited_[d] || rounds_[d].empty()) continue;
+    last[d] = middle(rounds_[d].back().front(), rounds_[d].back().back());
+    latest = std::max(latest, last[d]);
+  }
   MonoTime until{INT64_MAX};
-  for (std::size_t d = 0; d < rounds_.size(); ++d)
-    if (const auto& kept = rounds_[d]; awaited_[d] && !kept.empty())
-      until = std::min(until, MonoTime{(kept.back().front().before.ns + kept.back().back().after.ns) / 2});
+  for (std::size_t d = 0; d < rounds_.size(); ++d) {
+    const Duration allowed = std::max(patience, nanoseconds(2 * devices_[d].interval.base_units()));
+    if (awaited_[d] && !rounds_[d].empty() && latest - last[d] <= allowed) until = std::min(until, last[d]);
+  }
   return until;
 }
 

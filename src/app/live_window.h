@@ -22,7 +22,7 @@ class LiveWindow final : public RoundConsumer {
   // What is kept now, as a recording of a run from `when.begin` to `when.end`.
   MemoryRecording recording(Interval when) const;
   // Until when every device that tells energy has been read (or, where none does, the CPUs' busy time): the latest
-  // instant about which all is known.
+  // instant about which all is known. One that has not answered for two seconds, or two of its intervals, is not waited for.
   MonoTime complete_until() const;
 
  private:

@@ -9,9 +9,10 @@
 namespace joulery {
 namespace {
 
-constexpr Advice none_configured{"no Redfish service (BMC) is configured",
-                                 "[meters.NAME] with kind = \"redfish\", url, user and password_file in /etc/joulery/joulery.toml  # joulery "
-                                 "config keys"};
+constexpr Advice none_configured{
+    "no Redfish service (BMC) is configured",
+    "[meters.NAME] with kind = \"redfish\", url, user and password_file in /etc/joulery/joulery.toml  # joulery "
+    "config keys"};
 // What supplies and boards measure of themselves (PMBus) is good to a few per cent of the reading, and worse at light load.
 constexpr RemoteKind kind{"redfish", "node", {.relative = 0.05, .absolute = watts(5)}};
 
@@ -24,9 +25,11 @@ Result<std::string> service_of(const Settings& settings, const std::string& sect
   if (!port) return std::unexpected(port.error());
   if (*url) {
     std::string service = origin_of_url(**url);
-    const bool open = service.starts_with("http://"), secret = settings.find(section + ".password_file") || settings.find(section + ".password_env");
+    const bool open = service.starts_with("http://"),
+               secret = settings.find(section + ".password_file") || settings.find(section + ".password_env");
     if (open && secret)
-      return fail(ErrorCode::usage, "a password would be sent in the clear", settings.find(section + ".url")->origin.describe(), "write https://");
+      return fail(ErrorCode::usage, "a password would be sent in the clear", settings.find(section + ".url")->origin.describe(),
+                  "write https://");
     return service;
   }
   if (!*host) return fail(ErrorCode::usage, "a redfish meter needs a url", section, fmt::format("set {}.url = \"https://HOST\"", section));
@@ -53,8 +56,6 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
 
 }  // namespace
 
-Discovery probe_redfish(const Machine&, const Settings& settings) {
-  return probe_remote(kind, settings, none_configured, make_source);
-}
+Discovery probe_redfish(const Machine&, const Settings& settings) { return probe_remote(kind, settings, none_configured, make_source); }
 
 }  // namespace joulery

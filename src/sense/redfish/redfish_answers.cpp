@@ -87,7 +87,8 @@ bool tells_server_power(const Json& value) {
   constexpr std::string_view ids[] = {"SystemInputPower", "SystemPowerConsumption", "TotalPower", "PowerConsumedWatts"};
   if (std::ranges::find(ids, text_at(value, "MetricId")) != std::end(ids)) return true;
   const std::string_view property = text_at(value, "MetricProperty");
-  if (property.ends_with("/PowerControl/0/PowerConsumedWatts") || property.ends_with("/EnvironmentMetrics#/PowerWatts/Reading")) return true;
+  if (property.ends_with("/PowerControl/0/PowerConsumedWatts") || property.ends_with("/EnvironmentMetrics#/PowerWatts/Reading"))
+    return true;
   return property.contains("/Sensors/TotalPower") && property.ends_with("Reading");
 }
 
@@ -139,12 +140,8 @@ std::optional<RedfishChassis> read_redfish_chassis(std::string_view page) {
   const Json json = object_of(page);
   if (json.empty()) return std::nullopt;
   const Json& systems = at(at(json, "Links"), "ComputerSystems");
-  return RedfishChassis{std::string(text_at(json, "Id")),
-                        systems.is_array() && !systems.empty(),
-                        path_of(at(json, "EnvironmentMetrics")),
-                        path_of(at(json, "Power")),
-                        path_of(at(json, "Sensors")),
-                        path_of(at(json, "PowerSubsystem"))};
+  return RedfishChassis{std::string(text_at(json, "Id")), systems.is_array() && !systems.empty(), path_of(at(json, "EnvironmentMetrics")),
+                        path_of(at(json, "Power")),       path_of(at(json, "Sensors")),           path_of(at(json, "PowerSubsystem"))};
 }
 
 std::string read_redfish_link(std::string_view page, std::string_view name) {

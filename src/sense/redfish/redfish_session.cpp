@@ -91,7 +91,8 @@ Answer<void> RedfishSession::log_in(MonoTime end) {
     return std::unexpected(Trouble{MissingReason::permission, "it refuses the login (HTTP 400)", "check user and password_file"});
   if (const auto trouble = trouble_of_status(opened->status)) return std::unexpected(*trouble);
   const std::string_view token = opened->header("x-auth-token");
-  if (token.empty()) return std::unexpected(Trouble{MissingReason::rubbish, "it opens a session and gives no token", "set login = \"basic\""});
+  if (token.empty())
+    return std::unexpected(Trouble{MissingReason::rubbish, "it opens a session and gives no token", "set login = \"basic\""});
   token_.emplace(token);
   own_session_ = path_in(opened->header("location"));
   return {};

@@ -41,7 +41,8 @@ Answer<RemoteAnswer> RedfishSource::ask(Duration limit) {
   if (!reading) return std::unexpected(reading.error());
   RemoteAnswer answer;
   answer.values.push_back(reading->watts ? milliwatts.counts(*reading->watts) : std::unexpected(MissingReason::rubbish));
-  if (counts_energy_) answer.values.push_back(reading->joules ? millijoules.counts(*reading->joules) : std::unexpected(MissingReason::rubbish));
+  if (counts_energy_)
+    answer.values.push_back(reading->joules ? millijoules.counts(*reading->joules) : std::unexpected(MissingReason::rubbish));
   if (reading->age_s) answer.age = seconds(std::min(*reading->age_s, 1e9));
   return answer;
 }

@@ -73,6 +73,9 @@ Trouble trouble_of(const CurlApi& api, CURLcode code, const Received& received, 
     case CURLE_SEND_ERROR: return {MissingReason::gone, "the connection broke", ""};
     case CURLE_PEER_FAILED_VERIFICATION: return {MissingReason::io_error, "its certificate is not trusted", certificate_remedy};
     case CURLE_SSL_CACERT_BADFILE: return {MissingReason::io_error, "ca_file cannot be read as certificates (PEM)", "check ca_file"};
+    case CURLE_OUT_OF_MEMORY:       // what libcurl says of a header line above 100 KiB
+    case static_cast<CURLcode>(100):  // CURLE_TOO_LARGE, since 8.6
+      return {MissingReason::rubbish, "its answer has a header without an end", ""};
     case CURLE_WRITE_ERROR:
       if (received.too_long) return {MissingReason::rubbish, "its answer is longer than 4 MiB", ""};
       return {MissingReason::io_error, text, ""};
@@ -128,8 +131,7 @@ HttpClient::~HttpClient() = default;
 
 Answer<HttpClient> HttpClient::make(HttpAccess access) {
   const CurlApi* api = curl();
-  if (!api)
-    return std::unexpected(Trouble{MissingReason::not_supported, "libcurl.so.4 is not installed", "sudo apt-get install libcurl4"});
+  if (!api) return std::unexpected(Trouble{MissingReason::not_supported, "libcurl.so.4 is not installed", "sudo apt-get install libcurl4"});
   auto handle = std::make_unique<Handle>(*api);
   if (!handle->easy) return std::unexpected(Trouble{MissingReason::io_error, "libcurl gives no handle", ""});
   return HttpClient(std::move(access), std::move(handle));
@@ -146,7 +148,8 @@ Answer<HttpAnswer> HttpClient::send(const HttpRequest& request, Duration limit) 
     if (!target || request.method != "GET") return answer;
     next.url = target;
     if (origin_of_url(next.url) != origin_of_url(request.url))
-      return std::unexpected(Trouble{MissingReason::io_error, "it sends us to another host, which is not followed", "set url to where it really is"});
+      return std::unexpected(
+          Trouble{MissingReason::io_error, "it sends us to another host, which is not followed", "set url to where it really is"});
     if (redirects == most_redirects) return std::unexpected(Trouble{MissingReason::rubbish, "it sends us round in circles", ""});
   }
 }

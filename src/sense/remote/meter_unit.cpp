@@ -12,9 +12,10 @@ struct Row {
   MeterUnit unit;
 };
 constexpr Row rows[] = {
-    {"W", {Measurand::power, 1}},       {"mW", {Measurand::power, 1e-3}}, {"uW", {Measurand::power, 1e-6}}, {"kW", {Measurand::power, 1e3}},
-    {"J", {Measurand::energy, 1}},      {"mJ", {Measurand::energy, 1e-3}}, {"uJ", {Measurand::energy, 1e-6}}, {"kJ", {Measurand::energy, 1e3}},
-    {"MJ", {Measurand::energy, 1e6}},   {"Ws", {Measurand::energy, 1}},   {"Wh", {Measurand::energy, 3600}}, {"kWh", {Measurand::energy, 3.6e6}},
+    {"W", {Measurand::power, 1}},        {"mW", {Measurand::power, 1e-3}},  {"uW", {Measurand::power, 1e-6}},
+    {"kW", {Measurand::power, 1e3}},     {"J", {Measurand::energy, 1}},     {"mJ", {Measurand::energy, 1e-3}},
+    {"uJ", {Measurand::energy, 1e-6}},   {"kJ", {Measurand::energy, 1e3}},  {"MJ", {Measurand::energy, 1e6}},
+    {"Ws", {Measurand::energy, 1}},      {"Wh", {Measurand::energy, 3600}}, {"kWh", {Measurand::energy, 3.6e6}},
     {"MWh", {Measurand::energy, 3.6e9}},
 };
 
@@ -51,7 +52,8 @@ Result<Scaling> read_scaling(const Settings& settings, const std::string& sectio
     if (!number) return std::unexpected(number.error());
     if (!*number) continue;
     if (**number <= 0 || **number > 1e12)
-      return fail(ErrorCode::usage, fmt::format("'{}{}' must lie above 0", section, name), settings.find(section + name)->origin.describe());
+      return fail(ErrorCode::usage, fmt::format("'{}{}' must lie above 0", section, name),
+                  settings.find(section + name)->origin.describe());
     *to = **number;
   }
   return scaling;

@@ -12,8 +12,9 @@
 namespace joulery {
 namespace {
 
-constexpr Advice none_configured{"no wall meter with a web page is configured",
-                                 "[meters.NAME] with kind = \"http-json\", url and pointer in /etc/joulery/joulery.toml  # joulery config keys"};
+constexpr Advice none_configured{
+    "no wall meter with a web page is configured",
+    "[meters.NAME] with kind = \"http-json\", url and pointer in /etc/joulery/joulery.toml  # joulery config keys"};
 // Plugs are sold with 1 to 2 % of the reading; those that a user must calibrate, with more.
 constexpr RemoteKind kind{"http-json", "wall", {.relative = 0.02, .absolute = watts(0.5)}};
 constexpr std::string_view placeholder = "{password}";
@@ -63,8 +64,8 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
     return fail(ErrorCode::usage, "an http-json meter needs url and pointer", remote.section,
                 fmt::format("set {}.{}", remote.section, *url ? "pointer" : "url"));
   if (!is_json_pointer(**pointer))
-    return fail(ErrorCode::usage, fmt::format("no JSON pointer: '{}'", **pointer), settings.find(remote.section + ".pointer")->origin.describe(),
-                "each part begins with '/': /StatusSNS/ENERGY/Power");
+    return fail(ErrorCode::usage, fmt::format("no JSON pointer: '{}'", **pointer),
+                settings.find(remote.section + ".pointer")->origin.describe(), "each part begins with '/': /StatusSNS/ENERGY/Power");
   const auto scaling = read_scaling(settings, remote.section);
   if (!scaling) return std::unexpected(scaling.error());
   auto access = read_http_access(settings, remote.section, warning);
@@ -77,8 +78,6 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
 
 }  // namespace
 
-Discovery probe_http_json(const Machine&, const Settings& settings) {
-  return probe_remote(kind, settings, none_configured, make_source);
-}
+Discovery probe_http_json(const Machine&, const Settings& settings) { return probe_remote(kind, settings, none_configured, make_source); }
 
 }  // namespace joulery

@@ -79,7 +79,8 @@ class Sockets {
  private:
   // "package-1" says so itself; else the label `index`, else the number in the path, else the only one.
   static std::string number_of(std::string_view zone, const PrometheusSample& sample) {
-    if (const auto dash = zone.rfind('-'); dash != std::string_view::npos && is_number(zone.substr(dash + 1))) return std::string(zone.substr(dash + 1));
+    if (const auto dash = zone.rfind('-'); dash != std::string_view::npos && is_number(zone.substr(dash + 1)))
+      return std::string(zone.substr(dash + 1));
     if (is_number(sample.label("index"))) return std::string(sample.label("index"));
     const std::string_view path = sample.label("path");
     const auto colon = path.find(':');
@@ -154,7 +155,8 @@ std::expected<std::vector<ScrapedValue>, std::string> scraped_values(const Prome
     if (!one) continue;
     one->value = value_of(sample, one->scaling);
     const std::string device = device_of(row, sample);
-    const auto known = std::ranges::find_if(told, [&](const ScrapedValue& t) { return t.metric == one->metric && t.component == one->component; });
+    const auto known =
+        std::ranges::find_if(told, [&](const ScrapedValue& t) { return t.metric == one->metric && t.component == one->component; });
     if (known == told.end()) {
       told.push_back(*std::move(one));
       devices.push_back(device);

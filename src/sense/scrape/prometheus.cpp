@@ -44,8 +44,7 @@ class PrometheusSource final : public RemoteSource {
     if (!page) return std::unexpected(page.error());
     if (const auto trouble = trouble_of_status(page->status)) return std::unexpected(*trouble);
     const auto values = scraped_values(parse_prometheus_text(page->body, choice_.metric.empty() ? is_known_metric : nullptr), choice_);
-    if (!values)
-      return std::unexpected(Trouble{MissingReason::rubbish, values.error(), "choose with labels = [\"NAME=VALUE\"]"});
+    if (!values) return std::unexpected(Trouble{MissingReason::rubbish, values.error(), "choose with labels = [\"NAME=VALUE\"]"});
     if (values->empty()) return std::unexpected(nothing_there());
     if (!fixed_) told_ = *values;
     fixed_ = true;
@@ -64,7 +63,8 @@ class PrometheusSource final : public RemoteSource {
     if (choice_.metric.empty())
       return {MissingReason::not_supported, "its page has no series of dcgm-exporter, Kepler or node_exporter that tell energy or power",
               "set metric, unit and labels for the one to read"};
-    return {MissingReason::not_supported, fmt::format("its page has no series {} with these labels", choice_.metric), "check metric and labels"};
+    return {MissingReason::not_supported, fmt::format("its page has no series {} with these labels", choice_.metric),
+            "check metric and labels"};
   }
 
   HttpClient client_;
@@ -102,13 +102,12 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
   if (!access) return std::unexpected(access.error());
   auto client = HttpClient::make(*std::move(access));
   if (!client) return fail(ErrorCode::unsupported, client.error().what, "", client.error().remedy);
-  return std::make_unique<PrometheusSource>(*std::move(client), **url, remote, ScrapeChoice{metric->value_or(""), *std::move(labels), *scaling});
+  return std::make_unique<PrometheusSource>(*std::move(client), **url, remote,
+                                            ScrapeChoice{metric->value_or(""), *std::move(labels), *scaling});
 }
 
 }  // namespace
 
-Discovery probe_prometheus(const Machine&, const Settings& settings) {
-  return probe_remote(kind, settings, none_configured, make_source);
-}
+Discovery probe_prometheus(const Machine&, const Settings& settings) { return probe_remote(kind, settings, none_configured, make_source); }
 
 }  // namespace joulery
