@@ -28,7 +28,7 @@ constexpr Advice no_permission{"the management controller's device can be opened
                                "sudo joulery run -- CMD"};
 constexpr Advice recorded_tree{"a management controller answers on a running machine alone: a recorded tree has none", ""};
 constexpr Advice no_answer{"the management controller does not answer", "sudo ipmitool mc info  # shows whether it works at all"};
-constexpr Advice no_power{"the management controller reads no power: no DCMI, or none that is switched on, and no sensor of watts", ""};
+constexpr Advice no_power{"no power can be read of the management controller", ""};
 
 constexpr std::array<std::string_view, 3> device_paths = {"/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"};
 
@@ -63,9 +63,11 @@ Discovery probe_ipmi(const Machine& machine) {
   if (!device) return only(blocked_finding(kind, name, no_answer, device.error().what));
   auto meter =
       std::make_unique<RemoteMeter>(std::make_unique<IpmiSource>(*std::move(device), WholeNode{}), RemotePace{.timeout = answer_limit});
-  if (const auto answer = meter->probe(answer_limit); !answer)
-    return only(
-        blocked_finding(kind, name, answer.error().reason == MissingReason::not_supported ? no_power : no_answer, answer.error().what));
+  if (const auto answer = meter->probe(answer_limit); !answer) {
+    const MissingReason reason = answer.error().reason;
+    const bool answers = reason == MissingReason::not_supported || reason == MissingReason::permission || reason == MissingReason::rubbish;
+    return only(blocked_finding(kind, name, answers ? no_power : no_answer, answer.error().what));
+  }
   Discovery discovery = only(readable_finding(kind, name));
   discovery.devices.push_back({std::string(kind), name, true, std::move(meter), least_interval});
   return discovery;

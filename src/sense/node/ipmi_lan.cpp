@@ -14,7 +14,7 @@
 namespace joulery {
 namespace {
 
-constexpr RemoteKind kind{"ipmi-lan", "node", {}};
+constexpr RemoteKind kind{"ipmi-lan", "node", {}};  // the controller's records tell how good each sensor is
 constexpr Advice not_configured{"no management controller (BMC) is configured",
                                 "write [meters.bmc] with kind = \"ipmi-lan\", host, user and password_file to joulery.toml"};
 constexpr std::int64_t ipmi_port = 623;
@@ -82,8 +82,6 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
 
 }  // namespace
 
-Discovery probe_ipmi_lan(const Machine&, const Settings& settings) {
-  return probe_remote(kind, settings, not_configured, make_source);
-}
+Discovery probe_ipmi_lan(const Machine&, const Settings& settings) { return probe_remote(kind, settings, not_configured, make_source); }
 
 }  // namespace joulery

@@ -103,10 +103,12 @@ Answer<void> IpmiSource::look(Duration limit) {
   looked_ = true;
   auto found = look_for_power(*transport_, limit);
   if (!found) return std::unexpected(found.error());
-  if (!found->any())
-    return std::unexpected(Trouble{found->no_dcmi.reason,
+  if (!found->any()) {
+    const bool refused = found->no_dcmi.reason == MissingReason::permission;
+    return std::unexpected(Trouble{refused ? MissingReason::permission : MissingReason::not_supported,
                                    "the controller reads no power: no sensor of watts, and for DCMI " + found->no_dcmi.what,
                                    found->no_dcmi.remedy});
+  }
   power_ = *std::move(found);
   return {};
 }

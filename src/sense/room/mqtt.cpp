@@ -14,11 +14,11 @@
 namespace joulery {
 namespace {
 
-constexpr RemoteKind kind{"mqtt", "wall", {}};
+// Metering chips of plugs (HLW8012, ADE7953) are good for 1 to 2 % when calibrated.
+constexpr RemoteKind kind{"mqtt", "wall", {.relative = 0.02, .absolute = {}}};
 constexpr Advice not_configured{"no meter that publishes by MQTT is configured",
                                 "write [meters.plug] with kind = \"mqtt\", host, topic and pointer to joulery.toml"};
 constexpr std::int64_t plain_port = 1883, tls_port = 8883;
-constexpr double plug_error = 0.02;  // metering chips of plugs (HLW8012, ADE7953) are good for 1 to 2 % when calibrated
 constexpr int least_keep_alive_s = 60;
 
 Result<std::string> needed(const Settings& settings, const std::string& key, std::string hint) {
@@ -81,9 +81,7 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
   // A round pings the broker: pauses between rounds must fit into what it waits for.
   const double longest_pause = std::max(to_seconds(remote.interval), to_seconds(remote.pace.longest_pause));
   place.keep_alive_s = std::max(least_keep_alive_s, static_cast<int>(std::min(2 * longest_pause, 30'000.0)));
-  Channel channel = channel_of(remote, *scaling);
-  if (!settings.find(remote.section + ".error_percent")) channel.accuracy.relative = plug_error;
-  return std::make_unique<MqttSource>(*api, std::move(place), *scaling, std::move(channel), remote.pace.max_age);
+  return std::make_unique<MqttSource>(*api, std::move(place), *scaling, channel_of(remote, *scaling), remote.pace.max_age);
 }
 
 }  // namespace

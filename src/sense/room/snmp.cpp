@@ -15,10 +15,10 @@
 namespace joulery {
 namespace {
 
-constexpr RemoteKind kind{"snmp", "wall", {}};
+constexpr RemoteKind kind{
+    "snmp", "wall", {.relative = 0.02, .absolute = {}}};  // makers promise 1 % of what they meter, and some of the range
 constexpr Advice not_configured{"no power distribution unit is configured",
                                 "write [meters.pdu] with kind = \"snmp\", host, model and community_file to joulery.toml"};
-constexpr double metering_error = 0.02;  // makers promise 1 % of what they meter, and some of the range
 
 std::unexpected<Error> wrong(const Settings& settings, const std::string& key, std::string what) {
   const Setting* setting = settings.find(key);
@@ -143,7 +143,7 @@ Result<std::unique_ptr<RemoteSource>> make_source(const RemoteSettings& remote, 
   channel.component = remote.component;
   channel.max_power = remote.max_power;
   channel.accuracy = remote.accuracy;
-  if (!settings.find(remote.section + ".error_percent")) channel.accuracy.relative = metering_error;
+  channel.update_period = remote.update_period;
   if (wanted->whole_unit && !settings.find(remote.section + ".component")) {
     channel.component = Component("room/" + remote.name);  // it may feed many machines
     channel.scope = Scope::platform;
