@@ -8,6 +8,7 @@
 #include "factors/calibration.h"
 #include "factors/wall_model.h"
 #include "ledger/derived_wall.h"
+#include "judge/make_layers.h"
 #include "ledger/run_facts.h"
 
 namespace joulery {
@@ -54,13 +55,6 @@ Result<void> LoadedRun::derive_wall_layer() {
   return {};
 }
 
-// The wall's energy where a meter told all of it: a part of it would be less than what it feeds.
-std::optional<Estimate> LoadedRun::measured_wall() const {
-  if (!ledger_->wall() || ledger_->wall()->quality > Quality::integrated) return std::nullopt;
-  const Span span = ledger_->energy(*ledger_->wall(), timeline_->run);
-  return span.partial ? std::nullopt : span.energy;
-}
-
 Result<LoadedRun> LoadedRun::load(const std::string& path, const ReportChoices& choices) {
   const auto recording = Recording::open(path);
   if (!recording) return std::unexpected(recording.error());
@@ -103,7 +97,7 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   if (choices.factors.intensity) factors.intensity = choices.factors.intensity;
   if (choices.factors.pue) factors.pue = choices.factors.pue;
   if (!choices.factors.tariff.empty()) factors.tariff = choices.factors.tariff;
-  if (const auto added = add_factors(factors, run.measured_wall(), run.report_); !added) return std::unexpected(added.error());
+  if (const auto added = add_factors(factors, energy_at_wall(run.report_), run.report_); !added) return std::unexpected(added.error());
   return run;
 }
 

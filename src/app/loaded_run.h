@@ -39,7 +39,6 @@ class LoadedRun {
   LoadedRun() = default;
   RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_, no_wall_}; }
   Result<void> derive_wall_layer();
-  std::optional<Estimate> measured_wall() const;
 
   RunFacts facts_;
   std::unique_ptr<Timeline> timeline_;
