@@ -8,6 +8,7 @@
 #include "app/user_folders.h"
 #include "factors/calibration.h"
 #include "factors/wall_model.h"
+#include "judge/make_layers.h"
 #include "ledger/cross_check.h"
 #include "ledger/derived_wall.h"
 #include "ledger/resonance.h"
@@ -56,13 +57,6 @@ Result<void> LoadedRun::derive_wall_layer() {
   if (wall.outside > 0.01) reason += fmt::format("; {:.0f} % of the time beyond the load that it was learnt at", wall.outside * 100);
   ledger_->add_derived_wall(std::move(wall.times), std::move(wall.track), std::move(reason));
   return {};
-}
-
-// The wall's energy where a meter told all of it: a part of it would be less than what it feeds.
-std::optional<Estimate> LoadedRun::measured_wall() const {
-  if (!ledger_->wall() || ledger_->wall()->quality > Quality::integrated) return std::nullopt;
-  const Span span = ledger_->energy(*ledger_->wall(), timeline_->run);
-  return span.partial ? std::nullopt : span.energy;
 }
 
 Result<LoadedRun> LoadedRun::load(const std::string& path, const ReportChoices& choices) {
@@ -119,7 +113,7 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   if (choices.factors.intensity) factors.intensity = choices.factors.intensity;
   if (choices.factors.pue) factors.pue = choices.factors.pue;
   if (!choices.factors.tariff.empty()) factors.tariff = choices.factors.tariff;
-  if (const auto added = add_factors(factors, run.measured_wall(), run.report_); !added) return std::unexpected(added.error());
+  if (const auto added = add_factors(factors, energy_at_wall(run.report_), run.report_); !added) return std::unexpected(added.error());
   return run;
 }
 

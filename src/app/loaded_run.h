@@ -40,7 +40,6 @@ class LoadedRun {
   Result<void> judge_sensors();
   RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_, no_wall_}; }
   Result<void> derive_wall_layer();
-  std::optional<Estimate> measured_wall() const;
 
   RunFacts facts_;
   std::unique_ptr<Timeline> timeline_;

@@ -214,6 +214,7 @@ class LayerMaker {
     const Span span = aligned_energy(run_.ledger, whole, when_);
     layer.joules = span.energy;
     layer.quality = span.energy ? whole.row->quality : Quality::missing;
+    layer.partial = span.partial;
     if (layer.reason.empty()) layer.reason = span.energy ? partial_words(span) : "no reading during the run";
   }
 
@@ -312,5 +313,21 @@ class LayerMaker {
 }  // namespace
 
 void add_layers(const RunRecord& run, Report& report) { LayerMaker(run, report).make(); }
+
+std::optional<Estimate> energy_at_wall(const Report& report) {
+  if (report.energy.boundary == "wall") return report.energy.joules;
+  const auto wall = std::ranges::find(report.layers, "wall", &ReportLayer::name);
+  if (wall == report.layers.end() || !wall->joules || wall->quality > Quality::integrated || wall->partial) return std::nullopt;
+  if (wall->begin_s <= 0 && wall->end_s >= report.duration_s) return wall->joules;
+  Energy inside;
+  for (const ReportLayerPart& part : wall->parts)
+    if (part.joules) inside += part.joules->value;
+  if (!report.energy.joules || inside <= Energy{}) return std::nullopt;
+  const Energy more_inside = std::max(Energy{}, report.energy.joules->value - inside);
+  const Energy more = more_inside * (wall->joules->value / inside);
+  const double loss = std::abs(to_joules(more - more_inside)), grown = 1 + more / wall->joules->value;
+  const Error90 told = error_of(*wall->joules);
+  return with_error(wall->joules->value + more, independent({told.below * grown, told.above * grown}, {loss, loss}));
+}
 
 }  // namespace joulery

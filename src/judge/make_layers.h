@@ -8,11 +8,18 @@
 // Invariant: in every layer the parts and the residual sum to the whole to the microjoule.
 #pragma once
 
+#include <optional>
+
 #include "judge/make_report.h"
 
 namespace joulery {
 
 // Fills report.layers and report.delays; the report has its energy and processes already.
 void add_layers(const RunRecord& run, Report& report);
+
+// The wall's energy over the whole run, where a meter told it: that of the layer, and for the time that a late meter has no
+// readings for, in proportion to what the parts took then; the loss in that time counts as uncertain by all of itself.
+// Empty where no meter told the wall, or told only some of its time.
+std::optional<Estimate> energy_at_wall(const Report& report);
 
 }  // namespace joulery

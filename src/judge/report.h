@@ -135,6 +135,7 @@ struct ReportLayer {
   double begin_s = 0, end_s = 0;     // since the start of the run; shorter than the run where a meter tells late
   std::vector<ReportLayerPart> parts;
   ReportResidual residual;
+  bool partial = false;              // some of that time has no readings of the whole
 };
 
 // How much later than the reference a meter tells what burnt.

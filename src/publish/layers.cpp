@@ -44,6 +44,7 @@ void write_layer(JsonWriter& json, const ReportLayer& layer) {
   json.key("label").text(layer.label);
   write_estimate(json, layer.joules);
   json.key("quality").text(name_of(layer.quality));
+  json.key("partial").boolean(layer.partial);
   json.key("meter").text_or_null(layer.meter);
   json.key("reason").text_or_null(layer.reason);
   json.key("begin_s").number(layer.begin_s);

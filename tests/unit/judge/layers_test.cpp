@@ -146,6 +146,25 @@ TEST(Layers, AreAlignedByTheMetersOwnDelay) {
   expect_sums(report);
 }
 
+// 100 W inside and 150 W at the wall, of which the last 0.7 s are told too late: by hand, 59.3 s · 150 W + 0.7 s · 150 W.
+TEST(Layers, TheWallOfTheWholeRunHoldsTheTimeThatWasToldTooLate) {
+  Report report;
+  report.duration_s = 60;
+  report.energy.joules = Estimate{joules(6000), joules(5940), joules(6060)};
+  ReportLayer wall{"wall", "wall", Estimate{joules(8895), joules(8800), joules(8990)}, Quality::integrated, "plug", "", 0, 59.3, {}, {}};
+  wall.parts = {{"node", "node", Estimate{joules(5930), joules(5900), joules(5960)}, 0.66, Quality::integrated, "hwmon", ""}};
+  report.layers = {wall};
+  const auto whole = energy_at_wall(report);
+  ASSERT_TRUE(whole);
+  EXPECT_NEAR(to_joules(whole->value), 9000, 1e-5);
+  EXPECT_NEAR(to_joules(whole->high - whole->value), std::hypot(95 * 9000.0 / 8895, 35), 1e-3);
+  report.layers[0].partial = true;
+  EXPECT_FALSE(energy_at_wall(report)) << "a part of the wall would be less than what it feeds";
+  report.layers[0].partial = false;
+  report.layers[0].quality = Quality::derived;
+  EXPECT_FALSE(energy_at_wall(report)) << "grams rest on what was measured";
+}
+
 // A thousand readings a second, of which a few thousand cover a few seconds only: the delay is found all the same.
 TEST(Layers, DenseReadingsTellALongDelayToo) {
   const auto parts = [](double t) { return 100 + 200 * restless_load(t + 30); };
@@ -155,6 +174,27 @@ TEST(Layers, DenseReadingsTellALongDelayToo) {
   const Report report = run.report();
   ASSERT_TRUE(report.delays[0].milliseconds) << report.delays[0].reason;
   EXPECT_NEAR(*report.delays[0].milliseconds, 3200, 22);  // one step: 90 s in 4096
+}
+
+// A plug that answers once a second beside parts that are read ten times as often.
+TEST(Layers, ASlowMetersDelayIsFoundWithinOneOfItsReadings) {
+  const auto parts = [](double t) { return 100 + 200 * restless_load(t + 30); };
+  ScriptedRun run({{"plug", "wall", 1.0, [&](double t) { return 30 + parts(t - 1.7) / 0.9; }},
+                   {"rapl.powercap", "node/cpu/package-0", 0.1, parts}},
+                  300);
+  const Report report = run.report();
+  ASSERT_TRUE(report.delays[0].milliseconds) << report.delays[0].reason;
+  EXPECT_NEAR(*report.delays[0].milliseconds, 1700, 500);
+  EXPECT_LE(*report.delays[0].low, 1700);
+  EXPECT_GE(*report.delays[0].high, 1700);
+}
+
+// A part that is not known is in the residual, which says nothing false: the layer's part has its reason.
+TEST(Layers, APartThatFallsSilentIsPartialAndTheSumsHold) {
+  ScriptedRun run({{"plug", "wall", 0.1, constant(120)}, {"rapl.powercap", "node/cpu/package-0", 0.1, constant(60), 0.01, 4, 6}}, 10);
+  const Report report = run.report();
+  expect_sums(report);
+  EXPECT_NE(layer_named(report, "wall")->parts[0].reason, "");
 }
 
 TEST(Layers, AFlatLoadGivesNoDelayAndLeavesTheTimeAlone) {

@@ -39,6 +39,7 @@ struct ScriptedMeter {
   double interval_s = 0.1;
   std::function<double(double)> watts;  // at a time in seconds since the start of the run
   double accuracy = 0.01;
+  double silent_from_s = 1e9, silent_to_s = 1e9;  // readings between these fail
 };
 
 class ScriptedRun {
@@ -47,8 +48,9 @@ class ScriptedRun {
   ScriptedRun(std::vector<ScriptedMeter> meters, double length_s, double after_s = 1) : recording_(devices(meters)) {
     for (std::size_t d = 0; d < meters.size(); ++d)
       for (double t = -1; t <= length_s + after_s + 1e-9; t += meters[d].interval_s) {
-        const Reading reading{static_cast<std::int64_t>(std::llround(meters[d].watts(t) * 1e6)), MissingReason::none, script_time(t),
-                              script_time(t)};
+        const bool silent = t >= meters[d].silent_from_s && t <= meters[d].silent_to_s;
+        const Reading reading{static_cast<std::int64_t>(std::llround(meters[d].watts(t) * 1e6)),
+                              silent ? MissingReason::timed_out : MissingReason::none, script_time(t), script_time(t)};
         recording_.add(Round{d, script_time(t), std::span(&reading, 1)});
       }
     recording_.set({{"run_begin_ns", std::to_string(script_time(0).ns)}, {"run_end_ns", std::to_string(script_time(length_s).ns)}});

@@ -127,6 +127,24 @@ TEST(DerivedWall, HoldsTheTruthOfARunWithoutAWallMeter) {
   EXPECT_EQ(report.energy.boundary, "node");
 }
 
+// From 20 s to 30 s the memory is silent: no joule of the wall is made up for that time.
+TEST(DerivedWall, IsLostWhereAPartIsLost) {
+  ScriptedRun with = recorded_with_wall(late_wall);
+  const auto learnt = fit_wall(with.record(), "run.joulery");
+  ASSERT_TRUE(learnt);
+  ScriptedRun holed({{"rapl.powercap", "node/cpu/package-0", 0.1, [](double) { return 100.0; }},
+                     {"rapl.powercap", "node/dram/package-0", 0.1, [](double) { return 12.0; }, 0.01, 20, 30}},
+                    60);
+  const DerivedWall wall = derive_wall(wall_inputs(holed.ledger()), holed.timeline(), holed.ledger(), learnt->model);
+  const Span all = wall.track.energy({script_time(0), script_time(60)}), hole = wall.track.energy({script_time(21), script_time(29)});
+  ASSERT_TRUE(all.energy);
+  EXPECT_TRUE(all.partial);
+  EXPECT_NEAR(to_joules(all.energy->value), to_watts(learnt->model.at(watts(112))) * 49.8, 30);
+  EXPECT_EQ(hole.energy->value, Energy{});
+  ASSERT_EQ(wall.track.gaps().size(), 1u);
+  EXPECT_TRUE(wall.track.gaps()[0].energy_lost);
+}
+
 TEST(DerivedWall, SaysHowMuchOfTheTimeLiesBeyondWhatWasLearnt) {
   ScriptedRun with = recorded_with_wall(late_wall);
   const auto learnt = fit_wall(with.record(), "run.joulery");
