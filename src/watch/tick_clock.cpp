@@ -1,6 +1,7 @@
 #include "watch/tick_clock.h"
 
 #include <algorithm>
+#include <iterator>
 
 #ifdef __x86_64__
 #include <x86intrin.h>
@@ -9,7 +10,7 @@
 namespace joulery {
 namespace {
 
-constexpr std::int64_t shortest_line_ns = 10'000'000;  // two looks this far apart give the rate to 0.01 %
+constexpr std::size_t most_looks = 1024;  // at ten a second, what came in the last minute and a half is told exactly
 
 std::uint64_t counter() {
 #ifdef __x86_64__
@@ -37,19 +38,25 @@ TickClock::Look TickClock::look_once() {
   return best;
 }
 
-TickClock::TickClock() : before_(look_once()), latest_(before_) {}
+TickClock::TickClock() : looks_{look_once()} {}
 
 void TickClock::look() {
-  if (latest_.ns - before_.ns >= shortest_line_ns) before_ = latest_;
-  latest_ = look_once();
+  const Look now = look_once();
+  if (now.tick <= looks_.back().tick || now.ns <= looks_.back().ns) return;
+  if (looks_.size() == most_looks) looks_.erase(looks_.begin(), looks_.begin() + most_looks / 2);
+  looks_.push_back(now);
 }
 
+// On the straight line between the looks around it; before the first look, on that of the first two.
 std::optional<MonoTime> TickClock::time_of(std::uint64_t tick) const {
-  if (latest_.tick <= before_.tick || latest_.ns <= before_.ns || tick > latest_.tick) return std::nullopt;
-  const double rate = static_cast<double>(latest_.ns - before_.ns) / static_cast<double>(latest_.tick - before_.tick);
-  const double ago = static_cast<double>(latest_.tick - tick) * rate;
-  if (!(ago <= static_cast<double>(latest_.ns))) return std::nullopt;
-  return MonoTime{latest_.ns - static_cast<std::int64_t>(ago)};
+  if (looks_.size() < 2 || tick > looks_.back().tick) return std::nullopt;
+  auto after = std::ranges::lower_bound(looks_, tick, {}, &Look::tick);
+  if (after == looks_.begin()) ++after;
+  const Look& before = *std::prev(after);
+  const double rate = static_cast<double>(after->ns - before.ns) / static_cast<double>(after->tick - before.tick);
+  const double ago = static_cast<double>(after->tick - tick) * rate;
+  if (!(ago <= static_cast<double>(after->ns))) return std::nullopt;
+  return MonoTime{after->ns - static_cast<std::int64_t>(ago)};
 }
 
 }  // namespace joulery

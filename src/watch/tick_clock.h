@@ -3,11 +3,13 @@
 // look to look. The kernel keeps its own time by the same counter (else no program would use it) and bends its rate by at
 // most 0.05 % (adjtimex), so between two looks a tick is placed within a few hundred nanoseconds.
 //
-// Invariant: no time is after the latest look; later ticks give a later or the same time.
+// Invariant: later ticks give a later or the same time, whenever they are asked for: a look never changes what was told
+// of ticks before it. No time is after the latest look.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/time.h"
 
@@ -27,7 +29,7 @@ class TickClock {
     std::int64_t ns = 0;
   };
   static Look look_once();
-  Look before_, latest_;
+  std::vector<Look> looks_;  // tick and ns both grow; the older ones of a long run are forgotten
 };
 
 }  // namespace joulery

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <vector>
+
 #ifdef __x86_64__
 #include <x86intrin.h>
 #endif
@@ -38,6 +40,23 @@ TEST(TickClock, ATickLiesBetweenTheTimesReadAroundIt) {
     EXPECT_GE(time->ns, before.ns - 20000) << "20 us of leave: a look may have been disturbed";
     EXPECT_LE(time->ns, after.ns + 20000);
   }
+}
+
+// A program's marks come in several lots, each after a look of its own: their order must hold between lots.
+TEST(TickClock, ALookDoesNotChangeWhatWasTold) {
+  TickClock clock;
+  std::vector<std::uint64_t> ticks;
+  std::vector<std::int64_t> told;
+  for (int i = 0; i < 3000; ++i) {
+    ticks.push_back(__rdtsc());
+    clock.look();
+    const auto time = clock.time_of(ticks.back());
+    told.push_back(time ? time->ns : told.empty() ? 0 : told.back());
+    if (i > 0) {
+      ASSERT_GE(told[i], told[i - 1]);
+    }
+  }
+  for (int i = 2500; i < 3000; ++i) EXPECT_EQ(clock.time_of(ticks[i])->ns, told[i]);
 }
 
 TEST(TickClock, ATickAfterTheLatestLookIsNoTimeYet) {
