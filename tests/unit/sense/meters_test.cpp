@@ -17,7 +17,7 @@ using namespace joulery::testing;
 TEST(Meters, EveryKindIsThereOnceInOrderOfPreference) {
   std::vector<std::string_view> names;
   for (const MeterKind& kind : meter_kinds()) names.push_back(kind.name);
-  EXPECT_THAT(names, ElementsAre("rapl.powercap", "rapl.perf", "hwmon", "nvml", "cpu", "memory"));
+  EXPECT_THAT(names, ElementsAre("rapl.powercap", "rapl.perf", "hwmon", "nvml", "redfish", "http-json", "prometheus", "cpu", "memory"));
 }
 
 // What holds for a machine without anything, for this one, and for one with everything that a tree can show.
