@@ -188,14 +188,14 @@ def test_a_retained_message_is_not_fresh(room, configuration):
 # ---- faults in mid-run ----
 
 BEGIN_S, END_S, RUN_S = 2.0, 5.0, 9.0
-HEALING = ["bmc-silent", "bmc-rubbish", "pdu-silent", "pdu-slow", "pdu-rubbish", "outlet-rubbish"]
+HEALING = ["bmc-silent", "bmc-slow", "bmc-rubbish", "pdu-silent", "pdu-slow", "pdu-rubbish", "outlet-rubbish"]
 LOST = ["pdu-gone", "plug-gone"]
 STEADY = ["bmc-steady", "pdu-steady", "plug-steady"]
 
 
 @pytest.fixture(scope="module")
 def faulty(joulery, tmp_path_factory, room):
-    """A run during which eight remote meters fail, each in its own way, beside healthy ones and a processor's counter."""
+    """A run during which nine remote meters fail, each in its own way, beside healthy ones and a processor's counter."""
     bmc, pdu, broker = room
     folder = tmp_path_factory.mktemp("faulty")
     configuration = Configuration(joulery, folder)
