@@ -1,7 +1,5 @@
 #include "sense/node/ipmi_lan_session.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,7 @@
 
 #include "core/time.h"
 #include "core/units.h"
-#include "sense/parse_number.h"
+#include "sense/remote/keep_from_children.h"
 
 namespace joulery {
 namespace {
@@ -55,26 +53,6 @@ Trouble trouble_of(int error, const IpmiLanPlace& place, Duration limit) {
       return {known.reason, fmt::format("{}: {}{}", place.host, known.what, within), std::string(known.remedy)};
     }
   return {MissingReason::io_error, fmt::format("{}: FreeIPMI error {}", place.host, error)};
-}
-
-// Descriptors of this process that a program it starts would inherit.
-std::vector<int> inheritable() {
-  std::vector<int> all;
-  DIR* folder = ::opendir("/proc/self/fd");
-  if (!folder) return all;
-  while (const dirent* entry = ::readdir(folder)) {
-    const auto number = parse_whole<int>(entry->d_name);
-    if (number && (::fcntl(*number, F_GETFD) & FD_CLOEXEC) == 0) all.push_back(*number);
-  }
-  ::closedir(folder);
-  return all;
-}
-
-// FreeIPMI gives no way to its socket, and leaves it to every program that is started: what was opened since `before` is kept
-// from them.
-void keep_from_children(const std::vector<int>& before) {
-  for (const int descriptor : inheritable())
-    if (std::ranges::find(before, descriptor) == before.end()) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
 class LanSession final : public IpmiTransport {
@@ -128,12 +106,10 @@ class LanSession final : public IpmiTransport {
     if (!context_) return -1;
     const unsigned limit_ms = static_cast<unsigned>(std::clamp<std::int64_t>(limit_.base_units() / 1'000'000, 100, 60'000));
     const unsigned again = std::max(least_retransmission_ms, limit_ms / 5);
-    const std::vector<int> before = inheritable();
+    const KeepFromChildren keep;
     if (api_.open_lan(context_, place_.host.c_str(), place_.user.empty() ? nullptr : place_.user.c_str(), place_.password.reveal(), nullptr,
-                      0, place_.privilege, place_.cipher_suite, std::max(limit_ms, again + 1), again, workarounds, flags) >= 0) {
-      keep_from_children(before);
+                      0, place_.privilege, place_.cipher_suite, std::max(limit_ms, again + 1), again, workarounds, flags) >= 0)
       return 0;
-    }
     const int error = api_.error_number(context_);
     api_.destroy(std::exchange(context_, nullptr));
     return error == 0 ? -1 : error;

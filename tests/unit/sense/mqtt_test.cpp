@@ -73,7 +73,6 @@ MqttApi fake_api() {
     broker.asked = true;
     return 0;
   };
-  api.socket = [](void*) { return -1; };
   api.error_text = [](int) { return "an error"; };
   api.refusal_text = [](int) { return "a refusal"; };
   api.on_connect = [](void*, void (*call)(void*, void*, int)) { broker.connected = call; };
