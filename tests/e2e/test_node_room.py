@@ -168,6 +168,15 @@ def test_a_run_measures_the_node_and_the_wall(room, configuration, tmp_path):
     assert energy(report, "node/board/plug") == pytest.approx(345.5 * seconds, rel=0.1)
 
 
+def test_the_command_inherits_no_connection(room, configuration):
+    bmc, pdu, broker = room
+    configuration.bmc("bmc", bmc.port)
+    configuration.pdu("apc", pdu.port, model="apc-rpdu2")
+    configuration.plug("plug", broker.port)
+    done = configuration("run", "--no-save", "--quiet", "--", "ls", "-l", "/proc/self/fd")
+    assert done.returncode == 0 and "socket:" not in done.stdout, done.stdout
+
+
 def test_a_retained_message_is_not_fresh(room, configuration):
     _, _, broker = room
     broker.publish("tele/old/SENSOR", TASMOTA % 99, retain=True)
@@ -179,14 +188,14 @@ def test_a_retained_message_is_not_fresh(room, configuration):
 # ---- faults in mid-run ----
 
 BEGIN_S, END_S, RUN_S = 2.0, 5.0, 9.0
-HEALING = ["bmc-silent", "bmc-rubbish", "pdu-silent", "pdu-slow", "pdu-rubbish", "outlet-rubbish"]
+HEALING = ["bmc-silent", "bmc-slow", "bmc-rubbish", "pdu-silent", "pdu-slow", "pdu-rubbish", "outlet-rubbish"]
 LOST = ["pdu-gone", "plug-gone"]
 STEADY = ["bmc-steady", "pdu-steady", "plug-steady"]
 
 
 @pytest.fixture(scope="module")
 def faulty(joulery, tmp_path_factory, room):
-    """A run during which eight remote meters fail, each in its own way, beside healthy ones and a processor's counter."""
+    """A run during which nine remote meters fail, each in its own way, beside healthy ones and a processor's counter."""
     bmc, pdu, broker = room
     folder = tmp_path_factory.mktemp("faulty")
     configuration = Configuration(joulery, folder)

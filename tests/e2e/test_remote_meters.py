@@ -140,7 +140,7 @@ def faulty_run(run, machine, file):
     with WebMeter(page) as silent, WebMeter(page) as slow, WebMeter(page) as rubbish, WebMeter(page) as vanishing:
         configure(run, "".join(
             f'[meters.{name}]\nkind = "http-json"\nurl = "{meter.url("/power")}"\npointer = "/watts"\ninterval = "100ms"\n'
-            f'timeout = "6s"\nlongest_pause = "300ms"\ncomponent = "node/board/{name}"\n'
+            f'timeout = "2s"\nlongest_pause = "300ms"\ncomponent = "node/board/{name}"\n'
             for name, meter in (("silent", silent), ("slow", slow), ("rubbish", rubbish), ("vanishing", vanishing))))
         child = run.start("run", "--interval", "100ms", "--sysroot", machine, "-o", file, "--quiet", "--", "sleep", "8")
         while len(vanishing.requests) < 5:

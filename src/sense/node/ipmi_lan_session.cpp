@@ -9,6 +9,7 @@
 
 #include "core/time.h"
 #include "core/units.h"
+#include "sense/remote/keep_from_children.h"
 
 namespace joulery {
 namespace {
@@ -105,6 +106,7 @@ class LanSession final : public IpmiTransport {
     if (!context_) return -1;
     const unsigned limit_ms = static_cast<unsigned>(std::clamp<std::int64_t>(limit_.base_units() / 1'000'000, 100, 60'000));
     const unsigned again = std::max(least_retransmission_ms, limit_ms / 5);
+    const KeepFromChildren keep;
     if (api_.open_lan(context_, place_.host.c_str(), place_.user.empty() ? nullptr : place_.user.c_str(), place_.password.reveal(), nullptr,
                       0, place_.privilege, place_.cipher_suite, std::max(limit_ms, again + 1), again, workarounds, flags) >= 0)
       return 0;

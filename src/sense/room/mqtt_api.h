@@ -25,7 +25,6 @@ struct MqttApi {
   int (*connect)(Client, const char* host, int port, int keep_alive_s);  // begins to; loop() goes on with it
   int (*loop)(Client, int timeout_ms, int most_packets);
   int (*subscribe)(Client, int* id, const char* topic, int quality_of_service);
-  int (*socket)(Client);
   int (*check_topic)(const char*);
   const char* (*error_text)(int);
   const char* (*refusal_text)(int);

@@ -1,6 +1,5 @@
 #include "sense/room/mqtt_source.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "core/units.h"
 #include "sense/remote/json_number.h"
+#include "sense/remote/keep_from_children.h"
 
 namespace joulery {
 namespace {
@@ -70,6 +70,7 @@ void MqttSource::drop() {
 
 Answer<void> MqttSource::begin() {
   drop();
+  const KeepFromChildren keep;
   client_ = api_.create(nullptr, true, this);
   if (!client_) return std::unexpected(Trouble{MissingReason::io_error, "no memory for a connection", ""});
   api_.on_connect(client_, connected);
@@ -83,7 +84,6 @@ Answer<void> MqttSource::begin() {
   }
   const int code = api_.connect(client_, place_.host.c_str(), place_.port, place_.keep_alive_s);
   if (code != 0) return std::unexpected(trouble_of(code));
-  ::fcntl(api_.socket(client_), F_SETFD, FD_CLOEXEC);  // the command that runs must not hold our connection
   return {};
 }
 

@@ -1,6 +1,5 @@
 #include "sense/room/snmp_session.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -11,6 +10,7 @@
 
 #include "core/time.h"
 #include "core/units.h"
+#include "sense/remote/keep_from_children.h"
 #include "sense/room/netsnmp_api.h"
 #include "sense/room/snmp_reach.h"
 
@@ -158,13 +158,13 @@ class SnmpSession final : public SnmpTransport {
     session.timeout = limit_.base_units() / 1000 / 2;  // microseconds, for each of two tries
     const auto named = place_.user ? name_user(session) : name_community(session);
     if (!named) return std::unexpected(named.error());
+    const KeepFromChildren keep;
     handle_ = api_.session_open(&session);
     int code = 0, system = 0;
     if (!handle_) api_.error(&session, &system, &code, nullptr);
     ::explicit_bzero(session.securityAuthKey, sizeof session.securityAuthKey);
     ::explicit_bzero(session.securityPrivKey, sizeof session.securityPrivKey);
     if (!handle_) return std::unexpected(code == SNMPERR_TIMEOUT ? silence(place_, limit_) : trouble_of(code, place_.host));
-    if (const auto* transport = api_.session_transport(handle_)) ::fcntl(transport->sock, F_SETFD, FD_CLOEXEC);
     return {};
   }
 

@@ -73,7 +73,6 @@ MqttApi fake_api() {
     broker.asked = true;
     return 0;
   };
-  api.socket = [](void*) { return -1; };
   api.error_text = [](int) { return "an error"; };
   api.refusal_text = [](int) { return "a refusal"; };
   api.on_connect = [](void*, void (*call)(void*, void*, int)) { broker.connected = call; };
@@ -94,9 +93,13 @@ class MqttSourceTest : public ::testing::Test {
     channel.component = Component("wall");
     return std::make_unique<MqttSource>(api, std::move(place), Scaling{}, channel, max_age);
   }
-  static void publish(const std::string& watts, bool retained = false) { broker.queue.push_back({R"({"ENERGY":{"Power":)" + watts + "}}", retained}); }
+  static void publish(const std::string& watts, bool retained = false) {
+    broker.queue.push_back({R"({"ENERGY":{"Power":)" + watts + "}}", retained});
+  }
   // Steps of a thousandth of a watt; the reason where it is missing.
-  static RemoteValue value(const Answer<RemoteAnswer>& answer) { return answer ? answer->values.at(0) : std::unexpected(answer.error().reason); }
+  static RemoteValue value(const Answer<RemoteAnswer>& answer) {
+    return answer ? answer->values.at(0) : std::unexpected(answer.error().reason);
+  }
   MqttApi api = fake_api();
 };
 
