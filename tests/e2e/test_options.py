@@ -130,7 +130,7 @@ def test_doctor_names_the_cause_and_the_mend_of_locked_counters(run, with_rapl):
         pytest.skip("needs setpriv")
     words = [*with_rapl, "--mode", "0400", "--", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all",
              run.joulery, "doctor"]
-    done = subprocess.run(words, env={**run.environment, "HOME": "/"}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, env={**run.environment, "HOME": "/", "XDG_CONFIG_HOME": "/nowhere"}, capture_output=True, text=True, timeout=60)
     if "failed to execute" in done.stderr:
         pytest.skip("the program is not readable by others here")
     assert done.returncode == 4, done.stderr
