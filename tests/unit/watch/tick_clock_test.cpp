@@ -52,9 +52,7 @@ TEST(TickClock, ALookDoesNotChangeWhatWasTold) {
     clock.look();
     const auto time = clock.time_of(ticks.back());
     told.push_back(time ? time->ns : told.empty() ? 0 : told.back());
-    if (i > 0) {
-      ASSERT_GE(told[i], told[i - 1]);
-    }
+    if (i > 0) { ASSERT_GE(told[i], told[i - 1]); }
   }
   for (int i = 2500; i < 3000; ++i) EXPECT_EQ(clock.time_of(ticks[i])->ns, told[i]);
 }
