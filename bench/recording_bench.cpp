@@ -206,7 +206,7 @@ void measure(const Trace& trace, const fs::path& folder, std::size_t per_flush) 
   for (int i = 0; i < 4; ++i) reading = std::min(reading, read(path));
   const auto samples = static_cast<double>(trace.samples());
   const auto bytes = static_cast<double>(fs::file_size(path)), fixed = static_cast<double>(fs::file_size(nothing));
-  fmt::print("{:<44} {:>10} {:>10.2f} {:>10.2f} {:>12.2f} {:>11.1f} {:>10.3f}\n", trace.name, trace.samples(), bytes / samples,
+  fmt::print("{:<62} {:>10} {:>10.2f} {:>10.2f} {:>12.2f} {:>11.1f} {:>10.3f}\n", trace.name, trace.samples(), bytes / samples,
              (bytes - fixed) / samples, samples / written * 1e-6, samples / reading * 1e-6, reading);
   fs::remove(path);
   fs::remove(nothing);
@@ -220,7 +220,7 @@ int main() {
   std::string pattern = (fs::temp_directory_path() / "joulery-bench-XXXXXX").string();
   const fs::path folder = ::mkdtemp(pattern.data());
   const fs::path logs = fs::path(JOULERY_SOURCE_DIR) / "../shared/data/sensors/gpu_power_benchmark";
-  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>12} {:>11} {:>10}\n", "trace", "samples", "B/sample", "less empty", "M/s written", "M/s read",
+  fmt::print("{:<62} {:>10} {:>10} {:>10} {:>12} {:>11} {:>10}\n", "trace", "samples", "B/sample", "less empty", "M/s written", "M/s read",
              "read, s");
   if (fs::exists(logs)) {
     measure(nvidia_smi(logs), folder, 1000);
