@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "app/command.h"
+#include "app/live_window.h"
+#include "app/loaded_run.h"
 #include "app/recorder.h"
 #include "app/user_folders.h"
 #include "meter/sampler.h"
@@ -32,10 +34,30 @@ std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const S
   return all;
 }
 
+// Somebody looks on: keeps the last rounds and tells what was burnt.
+class Watcher {
+ public:
+  Watcher(const MeasurementPlan& plan, std::vector<RecordedDevice> devices, const Progress& progress)
+      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)),
+        energy_(model_of(plan.facts.machine), plan.facts.fill, plan.facts.missing, plan.facts.machine.threads),
+        progress_(progress) {}
+  LiveWindow& window() { return window_; }
+  void tell(MonoTime begin) { progress_(mono_now() - begin, energy_.since(begin, window_)); }
+
+ private:
+  static std::optional<PowerModel> model_of(const CpuIdentity& machine) {
+    auto model = power_model_of(machine);
+    return model ? std::optional(*std::move(model)) : std::nullopt;
+  }
+  LiveWindow window_;
+  LiveEnergy energy_;
+  const Progress& progress_;
+};
+
 // The command while it runs: marks, processes and the file are looked after until it ends.
 class Attendance {
  public:
-  Attendance(RecordingWriter& writer, MarkReader& marks, const Progress& progress) : writer_(writer), marks_(marks), progress_(progress) {}
+  Attendance(RecordingWriter& writer, MarkReader& marks, Watcher* watcher) : writer_(writer), marks_(marks), watcher_(watcher) {}
 
   Result<ChildEnd> attend(Child& child, MonoTime begin) {
     ProcessTree tree(child.pid());
@@ -49,7 +71,7 @@ class Attendance {
       if (mono_now() < next_flush) continue;
       for (const ProcessSample& sample : tree.scan(mono_now())) writer_.add(sample);
       flush();
-      if (progress_) progress_(mono_now() - begin);
+      if (watcher_) watcher_->tell(begin);
       next_flush = mono_now() + flush_period;
     }
   }
@@ -74,7 +96,7 @@ class Attendance {
 
   RecordingWriter& writer_;
   MarkReader& marks_;
-  const Progress& progress_;
+  Watcher* watcher_;
   MonoTime in_file_until_;
   Duration unseen_;
 };
@@ -126,6 +148,8 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   auto writer = RecordingWriter::create(plan.recording, recorded(devices, sampler), to_metadata(plan.facts));
   if (!writer) return never_ran(writer.error(), exit_own_failure, "");
   recorder.writer = writer->get();
+  std::optional<Watcher> watcher;
+  if (progress) recorder.live = &watcher.emplace(plan, recorded(devices, sampler), progress).window();
   (*writer)->add(ClockMap::now());
   sampler.start();
   RunFacts facts = plan.facts;
@@ -153,7 +177,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   }
   facts.run = Interval{begin, begin};
   for (const auto& [name, json] : to_metadata(facts)) (*writer)->set(name, json);
-  Attendance attendance(**writer, marks, progress);
+  Attendance attendance(**writer, marks, watcher ? &*watcher : nullptr);
   const auto end = attendance.attend(*child, begin);
   sampler.stop();
   (*writer)->add(ClockMap::now());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/live_energy.h"
 #include "core/result.h"
 #include "ledger/run_facts.h"
 #include "sense/meter.h"
@@ -30,8 +31,8 @@ struct MeasurementEnd {
   std::string recording = {};            // where the recording is: not the plan's path where its disk was full
 };
 
-// Called about once a second while the command runs.
-using Progress = std::function<void(Duration elapsed)>;
+// Called about once a second while the command runs, with what it has burnt.
+using Progress = std::function<void(Duration elapsed, const LiveEnergy::Told& burnt)>;
 
 MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress);
 

@@ -194,7 +194,10 @@ class Runner {
     plan_.recording = path;
     const bool shown = ::isatty(STDERR_FILENO) == 1 && !o_.quiet;
     Progress progress;
-    if (shown) progress = [this](Duration elapsed) { put(stderr, std::string(progress_clear) + progress_line(elapsed, {}, {}, style_)); };
+    if (shown)
+      progress = [this](Duration elapsed, const LiveEnergy::Told& burnt) {
+        put(stderr, std::string(progress_clear) + progress_line(elapsed, burnt.energy, burnt.power, style_));
+      };
     const MeasurementEnd end = measure(plan_, discovery_.devices, gate_, progress);
     if (shown) put(stderr, progress_clear);
     return end;

@@ -36,7 +36,8 @@ std::optional<std::string> key_by(std::string_view pattern, std::string_view wor
   if (star == std::string_view::npos) return in_capitals(pattern) == word ? std::optional(std::string(pattern)) : std::nullopt;
   const std::string before = in_capitals(pattern.substr(0, star)) + "_", after = "_" + in_capitals(pattern.substr(star + 3));
   if (!word.starts_with(before) || !word.ends_with(after) || word.size() <= before.size() + after.size()) return std::nullopt;
-  const std::string name = name_for(word.substr(before.size(), word.size() - before.size() - after.size()), pattern.substr(0, star), settings);
+  const std::string name =
+      name_for(word.substr(before.size(), word.size() - before.size() - after.size()), pattern.substr(0, star), settings);
   if (!is_valid_name(name)) return std::nullopt;
   return std::string(pattern.substr(0, star + 1)) + name + std::string(pattern.substr(star + 2));
 }

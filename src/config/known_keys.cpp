@@ -85,8 +85,13 @@ std::vector<std::string> split(std::string_view text, char at) {
 }
 
 std::string_view article_of(KeyType type) {
-  constexpr std::string_view wanted[] = {"a text",   "a list of texts",          "true or false",
-                                         "a whole number", "a number", "a number, or a text with a unit", "a time with its unit, such as \"5s\"",
+  constexpr std::string_view wanted[] = {"a text",
+                                         "a list of texts",
+                                         "true or false",
+                                         "a whole number",
+                                         "a number",
+                                         "a number, or a text with a unit",
+                                         "a time with its unit, such as \"5s\"",
                                          "an address, http:// or https://, without a password in it"};
   return wanted[static_cast<unsigned>(type)];
 }
@@ -145,12 +150,15 @@ std::vector<std::string> siblings_of(std::string_view key) {
 std::span<const KnownKey> known_keys() { return keys; }
 
 std::string_view name_of(KeyType type) {
-  constexpr std::string_view names[] = {"text", "list of texts", "true or false", "whole number", "number", "number or text", "time", "address"};
+  constexpr std::string_view names[] = {"text",   "list of texts",  "true or false", "whole number",
+                                        "number", "number or text", "time",          "address"};
   return names[static_cast<unsigned>(type)];
 }
 
 bool is_valid_name(std::string_view name) {
-  const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+  const auto good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
   return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, good);
 }
 
@@ -171,16 +179,17 @@ Error unknown_key_error(std::string_view key, const Origin& origin) {
   if (find_known_key(std::string(key) + "_file")) {
     const auto dot = key.rfind('.');
     const std::string_view name = key.substr(dot == std::string_view::npos ? 0 : dot + 1);
-    return {ErrorCode::usage, fmt::format("'{}' is a secret and may not stand in the configuration", key), origin.describe(),
-            fmt::format("write it to a file that only you can read (chmod 600 PATH) and set {0}_file = \"PATH\", or {0}_env = \"VARIABLE\"; "
-                        "then change it, for this file may have been read",
-                        name)};
+    return {
+        ErrorCode::usage, fmt::format("'{}' is a secret and may not stand in the configuration", key), origin.describe(),
+        fmt::format("write it to a file that only you can read (chmod 600 PATH) and set {0}_file = \"PATH\", or {0}_env = \"VARIABLE\"; "
+                    "then change it, for this file may have been read",
+                    name)};
   }
   const std::vector<std::string> names = siblings_of(key);
   const auto dot = key.rfind('.');
   const std::string last(dot == std::string_view::npos ? key : key.substr(dot + 1));
   const std::string near = nearest_name(last, names);
-  std::string hint = !near.empty()    ? fmt::format("did you mean '{}{}'?", dot == std::string_view::npos ? "" : key.substr(0, dot + 1), near)
+  std::string hint = !near.empty() ? fmt::format("did you mean '{}{}'?", dot == std::string_view::npos ? "" : key.substr(0, dot + 1), near)
                      : !names.empty() ? fmt::format("known are {}", fmt::join(names, ", "))
                                       : std::string("a name holds letters, digits, '-' and '_'");
   return {ErrorCode::usage, fmt::format("unknown key '{}' in the configuration", key), origin.describe(), std::move(hint)};
@@ -198,7 +207,8 @@ Result<SettingValue> checked_value(const KnownKey& known, std::string_view key, 
   const auto& chosen = std::get<std::string>(value);
   if (std::ranges::find(choices, chosen) != choices.end()) return value;
   const std::string near = nearest_name(chosen, choices);
-  return wrong(key, fmt::format("one of {}", fmt::join(choices, ", ")), origin, near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  return wrong(key, fmt::format("one of {}", fmt::join(choices, ", ")), origin,
+               near.empty() ? "" : fmt::format("did you mean '{}'?", near));
 }
 
 Result<SettingValue> value_from_text(const KnownKey& known, std::string_view key, std::string_view written, const Origin& origin) {

@@ -49,7 +49,8 @@ ConfigSources ConfigSources::of_this_process() {
   for (char** entry = ::environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
-    if (equals != std::string_view::npos && text.starts_with("JOULERY_")) sources.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    if (equals != std::string_view::npos && text.starts_with("JOULERY_"))
+      sources.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return sources;
 }
@@ -57,7 +58,8 @@ ConfigSources ConfigSources::of_this_process() {
 Result<ConfigFlag> parse_set_flag(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return fail(ErrorCode::usage, "a setting is written KEY=VALUE", "--set", "such as --set carbon.place=FR; joulery config keys lists the keys");
+    return fail(ErrorCode::usage, "a setting is written KEY=VALUE", "--set",
+                "such as --set carbon.place=FR; joulery config keys lists the keys");
   return ConfigFlag{"--set", text.substr(0, equals), text.substr(equals + 1)};
 }
 

@@ -43,7 +43,7 @@ class OpenFile {
 
 // "" where all is well, a warning where the group may read it. Errors: permission, where anyone may or the group may write.
 Result<std::string> check_mode(int file, const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) != 0) return std::unexpected(error_from_errno(errno, "cannot read the secret", path));
   if ((status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) != 0)
     return fail(ErrorCode::permission, "the file of a secret is open to others", path,
@@ -59,7 +59,8 @@ Result<FoundSecret> from_file(const std::string& path) {
   std::array<char, most_bytes> bytes{};
   std::size_t size = 0;
   ssize_t got = 0;
-  while (size < bytes.size() && (got = ::read(file.get(), bytes.data() + size, bytes.size() - size)) > 0) size += static_cast<std::size_t>(got);
+  while (size < bytes.size() && (got = ::read(file.get(), bytes.data() + size, bytes.size() - size)) > 0)
+    size += static_cast<std::size_t>(got);
   const int reason = errno;
   const std::string_view text(bytes.data(), size);
   FoundSecret found{Secret(text.substr(0, text.find_first_of("\r\n"))), *std::move(warning)};
@@ -73,7 +74,8 @@ Result<FoundSecret> from_file(const std::string& path) {
 Result<FoundSecret> from_environment(const std::string& variable, const Origin& origin) {
   const char* text = std::getenv(variable.c_str());
   if (!text || !*text)
-    return fail(ErrorCode::usage, fmt::format("the environment variable {} that should hold a secret is not set", variable), origin.describe());
+    return fail(ErrorCode::usage, fmt::format("the environment variable {} that should hold a secret is not set", variable),
+                origin.describe());
   return FoundSecret{Secret(text), ""};
 }
 

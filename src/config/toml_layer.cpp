@@ -83,7 +83,8 @@ Result<std::string> read_all(int file, const std::string& path) {
   std::string text;
   std::array<char, 4096> buffer{};
   ssize_t got = 0;
-  while (text.size() <= most_bytes && (got = ::read(file, buffer.data(), buffer.size())) > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
+  while (text.size() <= most_bytes && (got = ::read(file, buffer.data(), buffer.size())) > 0)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
   if (got < 0) return std::unexpected(error_from_errno(errno, "cannot read the configuration", path));
   if (text.size() > most_bytes) return fail(ErrorCode::format, "cannot read the configuration: more than 1 MiB", path);
   return text;
@@ -111,7 +112,7 @@ Result<void> add_file(const std::string& path, Settings& settings, bool anybody_
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
   if (file < 0) return std::unexpected(error_from_errno(errno, "cannot read the configuration", path));
-  struct stat status {};
+  struct stat status{};
   Result<void> good;
   if (::fstat(file, &status) != 0) good = std::unexpected(error_from_errno(errno, "cannot read the configuration", path));
   if (good && anybody_could_have_put_it_there) good = check_owner(status, path);

@@ -36,9 +36,7 @@ void for_each_index(std::size_t count, const Work& work) {
     for (std::size_t i = 1; i < std::min({processors, count, most_helpers + 1}); ++i) {
       try {
         helpers.emplace_back(take_some);
-      } catch (const std::system_error&) {
-        break;
-      }
+      } catch (const std::system_error&) { break; }
     }
     take_some();
   }

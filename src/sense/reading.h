@@ -53,9 +53,7 @@ class Sink {
   std::span<const Reading> readings() const { return readings_; }
 
  private:
-  void put(std::int64_t raw, MissingReason reason) {
-    put({raw, reason, last_, mono_now()});
-  }
+  void put(std::int64_t raw, MissingReason reason) { put({raw, reason, last_, mono_now()}); }
   void put(const Reading& reading) {
     if (next_ == readings_.size()) return;
     readings_[next_++] = reading;

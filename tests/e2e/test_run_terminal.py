@@ -202,3 +202,13 @@ def test_summary_and_no_escape_codes_where_colour_is_off(terminal, run):
     terminal.command(f"NO_COLOR=1 {run.joulery} run --no-save -- true")
     terminal.expect("ready> ")
     assert "\x1b[3" not in terminal.seen and "\x1b[1m" not in terminal.seen
+
+
+# Someone who looks on sees what it has burnt so far: 20 W and 3 W for a few seconds.
+def test_the_line_that_shows_while_it_runs_tells_joules_and_watts(terminal, run, two_zones):
+    terminal.command(f"{run.joulery} run --no-save --estimate none --sysroot {two_zones} -- sleep 4; echo over")
+    found = terminal.expect(r"joulery  (3\.\d+) s  ([\d.]+) J  ([\d.]+) W")
+    seconds, joules, watts = map(float, found.groups())
+    assert 23 * (seconds - 1.2) <= joules <= 23 * (seconds + 0.2)
+    assert 22 < watts < 24
+    terminal.expect("over")

@@ -107,7 +107,8 @@ Result<RemoteSettings> read_remote_settings(const Settings& settings, const std:
   const std::string component_key = remote.section + ".component";
   const auto path = settings.text(component_key);
   if (!path) return std::unexpected(path.error());
-  if (*path && !is_component(**path)) return out_of_range(settings, component_key, "in the tree of parts, such as node, wall or node/gpu/0");
+  if (*path && !is_component(**path))
+    return out_of_range(settings, component_key, "in the tree of parts, such as node, wall or node/gpu/0");
   remote.component = Component(path->value_or(std::string(component)));
   const std::pair<const char*, Duration*> durations[] = {{".timeout", &remote.pace.timeout},
                                                          {".interval", &remote.interval},

@@ -149,10 +149,10 @@ TEST(RemoteSettings, AreReadFromTheSection) {
 
 TEST(RemoteSettings, OutOfRangeIsRefusedWithItsPlace) {
   for (const auto& [key, value] : std::vector<std::pair<const char*, SettingValue>>{{"meters.a.timeout", std::string("0s")},
-                                                                                     {"meters.a.interval", std::string("2h")},
-                                                                                     {"meters.a.component", std::string("/node")},
-                                                                                     {"meters.a.max_power", -1.0},
-                                                                                     {"meters.a.error_percent", 101.0}}) {
+                                                                                    {"meters.a.interval", std::string("2h")},
+                                                                                    {"meters.a.component", std::string("/node")},
+                                                                                    {"meters.a.max_power", -1.0},
+                                                                                    {"meters.a.error_percent", 101.0}}) {
     Settings settings = meter_section();
     settings.set(key, {value, {"c.toml", 9}});
     const auto remote = read_remote_settings(settings, "a", "node");
