@@ -7,8 +7,8 @@
 #include "app/user_folders.h"
 #include "factors/calibration.h"
 #include "factors/wall_model.h"
-#include "ledger/derived_wall.h"
 #include "judge/make_layers.h"
+#include "ledger/derived_wall.h"
 #include "ledger/run_facts.h"
 
 namespace joulery {

@@ -179,9 +179,9 @@ TEST(Layers, DenseReadingsTellALongDelayToo) {
 // A plug that answers once a second beside parts that are read ten times as often.
 TEST(Layers, ASlowMetersDelayIsFoundWithinOneOfItsReadings) {
   const auto parts = [](double t) { return 100 + 200 * restless_load(t + 30); };
-  ScriptedRun run({{"plug", "wall", 1.0, [&](double t) { return 30 + parts(t - 1.7) / 0.9; }},
-                   {"rapl.powercap", "node/cpu/package-0", 0.1, parts}},
-                  300);
+  ScriptedRun run(
+      {{"plug", "wall", 1.0, [&](double t) { return 30 + parts(t - 1.7) / 0.9; }}, {"rapl.powercap", "node/cpu/package-0", 0.1, parts}},
+      300);
   const Report report = run.report();
   ASSERT_TRUE(report.delays[0].milliseconds) << report.delays[0].reason;
   EXPECT_NEAR(*report.delays[0].milliseconds, 1700, 500);
