@@ -224,7 +224,7 @@ def test_calibration_changes_the_estimate(run, tmp_path):
 
 # ---- help ----
 
-@pytest.mark.parametrize("command", ["run", "doctor", "log", "report", "export", "sql", "calibrate"])
+@pytest.mark.parametrize("command", ["run", "doctor", "log", "report", "ledger", "export", "sql", "calibrate"])
 def test_help(run, command):
     done = run(command, "--help", check=0)
     assert "joulery" in done.stdout.lower() or command in done.stdout
