@@ -47,6 +47,27 @@ std::string reason_for(const ExpectedPart& part, const Discovery& discovery) {
 constexpr std::pair<std::string_view, std::string_view> unreadable_places[] = {
     {"rapl.powercap", "node/cpu/"}, {"rapl.msr", "node/cpu/"}, {"nvml", "node/gpu/"}};
 
+// Cards that are there and that no meter tells anything of, whichever way: their kind of meter says why.
+struct Vendor {
+  std::string_view kind, cards;
+};
+constexpr Vendor vendors[] = {{"amdsmi", "node/gpu/amd"}, {"hlml", "node/gpu/gaudi"}, {"neuron", "node/gpu/neuron"}};
+
+bool told_of(const Discovery& discovery, std::string_view cards) {
+  return std::ranges::any_of(discovery.devices, [&](const Device& device) {
+    return std::ranges::any_of(device.meter->channels(), [&](const Channel& c) { return c.component.path().starts_with(cards); });
+  });
+}
+
+void add_untold_cards(const Discovery& discovery, std::vector<MissingPart>& missing) {
+  for (const Vendor& vendor : vendors) {
+    const auto why =
+        std::ranges::find_if(discovery.findings, [&](const Finding& f) { return f.kind == vendor.kind && f.found && !f.readable; });
+    if (why != discovery.findings.end() && !told_of(discovery, vendor.cards))
+      missing.push_back({Component(std::string(vendor.cards)), why->reason});
+  }
+}
+
 }  // namespace
 
 std::vector<MissingPart> missing_parts(const Discovery& discovery) {
@@ -62,6 +83,7 @@ std::vector<MissingPart> missing_parts(const Discovery& discovery) {
     for (const auto& [kind, place] : unreadable_places)
       if (finding.kind == kind && finding.found && !finding.readable && (finding.device.starts_with("package-") || kind == "nvml"))
         missing.push_back({Component(std::string(place) + finding.device), finding.reason});
+  add_untold_cards(discovery, missing);
   // Where no package at all can be read, the line for all processors says it once.
   const bool all_processors = std::ranges::any_of(missing, [](const MissingPart& part) { return part.component.path() == "node/cpu"; });
   if (all_processors) std::erase_if(missing, [](const MissingPart& part) { return part.component.inside(Component("node/cpu")); });

@@ -28,20 +28,23 @@ std::vector<Reading> round_of(Meter& meter) {
   return {sink.readings().begin(), sink.readings().end()};
 }
 
-// Mean power between two readings of a counter; nothing where it cannot be told.
-std::optional<double> watts_between(const Channel& channel, const Reading& from, const Reading& to) {
-  if (!from.ok() || !to.ok() || to.after <= from.after) return std::nullopt;
+struct Watts {
+  double least = 0, most = 0;
+};
+
+// Mean power between two readings of a counter; nothing where it cannot be told. A thread that is held up at a read makes
+// the time between the two uncertain.
+std::optional<Watts> watts_between(const Channel& channel, const Reading& from, const Reading& to) {
+  if (!from.ok() || !to.ok() || to.before <= from.after) return std::nullopt;
   auto counts = static_cast<std::uint64_t>(to.raw) - static_cast<std::uint64_t>(from.raw);
   const bool fell = static_cast<std::uint64_t>(to.raw) < static_cast<std::uint64_t>(from.raw);
   if (fell && channel.range == 0) return std::nullopt;
   if (fell) counts += channel.range + 1;
-  return static_cast<double>(counts) * channel.unit / to_seconds(to.after - from.after);
+  const double joules = static_cast<double>(counts) * channel.unit;
+  return Watts{joules / to_seconds(to.after - from.before), joules / to_seconds(to.before - from.after)};
 }
 
-bool disagree(double one, double other) {
-  const double greater = std::max(one, other), less = std::min(one, other);
-  return greater >= least_watts_to_judge && greater > less * greatest_ratio;
-}
+bool exceeds(Watts one, Watts other) { return one.least >= least_watts_to_judge && one.least > other.most * greatest_ratio; }
 
 // The findings that speak of this device or of one of its channels.
 template <class Change>
@@ -109,9 +112,9 @@ void SecondWays::settle(Discovery& all) {
                     &other = counter.second.meter->channels()[counter.second.channel];
       const auto first = watts_between(one, counter.first_before, round_of(*counter.first.meter)[counter.first.channel]);
       const auto second = watts_between(other, counter.second_before, round_of(*counter.second.meter)[counter.second.channel]);
-      if (first && second && disagree(*first, *second))
-        differs +=
-            fmt::format("{}{} {} there, {} here", differs.empty() ? "" : ", ", other.name, to_text(watts(*first)), to_text(watts(*second)));
+      if (first && second && (exceeds(*first, *second) || exceeds(*second, *first)))
+        differs += fmt::format("{}{} {} there, {} here", differs.empty() ? "" : ", ", other.name, to_text(watts(first->least)),
+                               to_text(watts(second->least)));
     }
     if (differs.empty()) continue;
     for_findings_of(aside.device, all.findings, [&](Finding& finding) {

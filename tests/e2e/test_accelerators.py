@@ -56,3 +56,12 @@ def test_run_measures_one_and_integrates_the_other(run, two_cards, tmp_path):
     first, second = row(report, "node/gpu/amd-0"), row(report, "node/gpu/amd-1")
     assert first["quality"] == "measured" and second["quality"] == "integrated"
     assert first["mean_watts"] == pytest.approx(700, rel=0.02) and second["mean_watts"] == pytest.approx(140, rel=0.02)
+
+
+def test_cards_that_nothing_tells_of_are_missing_by_name(run, two_cards, tmp_path):
+    """Without the library: no joule of theirs is in the sum, and the report says why."""
+    root, _ = two_cards
+    file = tmp_path / "run.joulery"
+    run("run", "--quiet", "-o", file, "--sysroot", root, "--", "true", env={"FAKE_AMDSMI_SCRIPT": "", "LD_LIBRARY_PATH": ""}, check=0)
+    missing = row(run.report(file), "node/gpu/amd")
+    assert missing["quality"] == "missing" and "libamd_smi.so is not installed" in missing["reason"]

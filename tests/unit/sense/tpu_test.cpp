@@ -30,7 +30,7 @@ class Tpu : public ::testing::Test {
       lay_pci_card(tree, "0000:00:0" + std::to_string(chip + 4) + ".0", "0x1ae0", device, "0x088000");
     lay_pci_card(tree, "0000:00:03.0", "0x1ae0", "0x0042", "0x020000");  // Google's network card
   }
-  void probe(std::vector<std::string> ports, const char* timeout = "2s") {
+  void probe(std::vector<std::string> ports, const char* timeout = "10s") {
     Settings settings;
     settings.set("tpu.ports", {std::move(ports), {"test"}});
     settings.set("tpu.timeout", {std::string(timeout), {"test"}});
