@@ -98,7 +98,12 @@ int doctor_command(std::vector<std::string> arguments) {
   if (!style) return complain("doctor", style.error(), exit_usage);
   if (const auto there = check_sysroot(sysroot); !there) return complain("doctor", there.error(), exit_usage);
   const Machine machine(sysroot);
-  const auto settings = settings_with({}, sets);
+  // A configuration that this user may not read leaves the machine's own meters to be told of.
+  auto settings = settings_with({}, sets);
+  if (!settings && settings.error().code == ErrorCode::permission) {
+    complain("doctor", settings.error(), 0);
+    settings = Settings();
+  }
   if (!settings) return complain("doctor", settings.error(), exit_usage);
   Discovery discovery = discover(machine, *settings);
   // A slow device that did not answer when it was looked for is not waited for a second time.

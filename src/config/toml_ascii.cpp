@@ -1,20 +1,42 @@
 #include "config/toml_ascii.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
 namespace joulery {
 
-std::size_t line_beyond_ascii(std::string_view text) {
-  std::size_t line = 1;
-  bool plain = true;
-  for (const char c : text) {
-    if (c == '\n') {
-      ++line;
-      plain = true;
-    }
-    if (c == '"' || c == '\'' || c == '#') plain = false;
-    if (plain && static_cast<unsigned char>(c) >= 0x80) return line;
+namespace {
+
+bool begins_a_key(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '"' || c == '\'';
+}
+
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
+}
+
+// One line, without its end.
+bool is_unfit(std::string_view line) {
+  const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+  if (line.substr(first).starts_with('[')) {
+    const std::size_t inner = first + (line.substr(first).starts_with("[[") ? 2 : 1);
+    const std::size_t name = line.find_first_not_of(" \t", inner);
+    if (name == std::string_view::npos || !begins_a_key(line[name])) return true;
+  }
+  const std::string_view plain = line.substr(0, line.find_first_of("\"'#"));
+  return std::ranges::any_of(line, is_control) || std::ranges::any_of(plain, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+}
+
+}  // namespace
+
+std::size_t unfit_line(std::string_view text) {
+  std::size_t number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (is_unfit(text.substr(begin, end - begin))) return number;
+    begin = end + 1;
   }
   return 0;
 }

@@ -125,8 +125,10 @@ Result<void> add_file(const std::string& path, Settings& settings, bool anybody_
 }  // namespace
 
 Result<void> add_toml(std::string_view text, const std::string& name, Settings& settings) {
-  if (const std::size_t line = line_beyond_ascii(text))
-    return fail(ErrorCode::format, "cannot read the configuration: a letter beyond ASCII outside quotes", Origin{name, line}.describe());
+  if (const std::size_t line = unfit_line(text))
+    return fail(ErrorCode::format,
+                "cannot read the configuration: a section without a name, a control character, or a letter beyond ASCII outside quotes",
+                Origin{name, line}.describe());
   const toml::parse_result parsed = toml::parse(ascii_spelling(text), name);
   if (!parsed)
     return fail(ErrorCode::format, fmt::format("cannot read the configuration: {}", from_ascii_spelling(parsed.error().description())),

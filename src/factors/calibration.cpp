@@ -73,9 +73,10 @@ Result<Calibration> checked(Calibration c) {
 }
 
 Result<Calibration> parse_calibration(std::string_view text, const std::string& path) {
-  if (const std::size_t line = line_beyond_ascii(text)) {
-    return fail(ErrorCode::format, "the calibration is no TOML: a letter beyond ASCII outside quotes", fmt::format("{}:{}", path, line),
-                give_again);
+  if (const std::size_t line = unfit_line(text)) {
+    return fail(ErrorCode::format,
+                "the calibration is no TOML: a section without a name, a control character, or a letter beyond ASCII outside quotes",
+                fmt::format("{}:{}", path, line), give_again);
   }
   const toml::parse_result parsed = toml::parse(ascii_spelling(text), path);
   if (!parsed) {

@@ -154,8 +154,8 @@ std::string wall_model_text(const WallModel& model) {
 }
 
 Result<WallModel> parse_wall_model(std::string_view text, const std::string& where) {
-  if (const std::size_t line = line_beyond_ascii(text))
-    return bad("a letter beyond ASCII outside quotes", fmt::format("{}:{}", where, line));
+  if (const std::size_t line = unfit_line(text))
+    return bad("a section without a name, a control character, or a letter beyond ASCII outside quotes", fmt::format("{}:{}", where, line));
   const toml::parse_result parsed = toml::parse(ascii_spelling(text), where);
   if (!parsed) return bad(std::string(parsed.error().description()), fmt::format("{}:{}", where, parsed.error().source().begin.line));
   const toml::table& table = parsed.table();

@@ -8,16 +8,28 @@ namespace joulery {
 namespace {
 
 TEST(TomlAscii, NamesTheLineOfALetterBeyondAsciiOutsideQuotes) {
-  EXPECT_EQ(line_beyond_ascii(""), 0u);
-  EXPECT_EQ(line_beyond_ascii("a = 1\n"), 0u);
-  EXPECT_EQ(line_beyond_ascii("\xd1\xb8 = 1\n"), 1u);
-  EXPECT_EQ(line_beyond_ascii("a = 1\n\nb\xd1\xb8 = 2"), 3u);
-  EXPECT_EQ(line_beyond_ascii("a = \"\n\"\n\x80"), 3u);
+  EXPECT_EQ(unfit_line(""), 0u);
+  EXPECT_EQ(unfit_line("a = 1\n"), 0u);
+  EXPECT_EQ(unfit_line("\xd1\xb8 = 1\n"), 1u);
+  EXPECT_EQ(unfit_line("a = 1\n\nb\xd1\xb8 = 2"), 3u);
+  EXPECT_EQ(unfit_line("a = \"\n\"\n\x80"), 3u);
+}
+
+TEST(TomlAscii, NamesTheLineOfAControlCharacter) {
+  EXPECT_EQ(unfit_line(std::string_view("a = 1\n[\0", 8)), 2u);
+  EXPECT_EQ(unfit_line("a = \"\x1b\""), 1u);
+  EXPECT_EQ(unfit_line("# \x7f"), 1u);
+  EXPECT_EQ(unfit_line("a =\t1\r\n"), 0u);
+}
+
+TEST(TomlAscii, NamesTheLineOfASectionWithoutAName) {
+  for (const char* text : {"[}a]", "\n [", "[[ ]]", "[#", "[ %", "[[[a", "[ [a"}) EXPECT_NE(unfit_line(text), 0u) << text;
+  for (const char* text : {"[a]", "[[a]]", "[ \"a b\"]", "['a']", "[-]", "x = [\n1]"}) EXPECT_EQ(unfit_line(text), 0u) << text;
 }
 
 TEST(TomlAscii, LetsTextsAndCommentsBe) {
-  EXPECT_EQ(line_beyond_ascii("place = \"Z\xc3\xbcrich\"\n"), 0u);
-  EXPECT_EQ(line_beyond_ascii("place = 'Z\xc3\xbcrich'\n# \xd1\xb8\na = 1 # \xd1\xb8\n"), 0u);
+  EXPECT_EQ(unfit_line("place = \"Z\xc3\xbcrich\"\n"), 0u);
+  EXPECT_EQ(unfit_line("place = 'Z\xc3\xbcrich'\n# \xd1\xb8\na = 1 # \xd1\xb8\n"), 0u);
 }
 
 TEST(TomlAscii, SpellsLettersBeyondAsciiAndBack) {
