@@ -37,7 +37,7 @@ double tick_us(Meter& meter, int rounds) {
 
 void tell(const char* root, int rounds) {
   const Machine machine(root);
-  Discovery found = discover(machine, Settings());
+  Discovery found = discover(machine, Settings(), Look::thorough);
   const char* between = "[";
   for (Device& device : found.devices) {
     fmt::print("{}{{\"kind\":\"{}\",\"device\":\"{}\",\"channels\":{},\"us\":{:.3f}}}", between, device.kind, device.name,

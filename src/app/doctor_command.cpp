@@ -105,7 +105,7 @@ int doctor_command(std::vector<std::string> arguments) {
     settings = Settings();
   }
   if (!settings) return complain("doctor", settings.error(), exit_usage);
-  Discovery discovery = discover(machine, *settings);
+  Discovery discovery = discover(machine, *settings, Look::thorough);
   // A slow device that did not answer when it was looked for is not waited for a second time.
   const auto is_silent = [&](const Device& device) {
     return device.slow && std::ranges::any_of(discovery.findings, [&](const Finding& f) {

@@ -141,7 +141,7 @@ int log_command(std::vector<std::string> arguments) {
   if (!gate) return complain("log", gate.error(), 1);
   if (const auto there = check_sysroot(sysroot); !there) return complain("log", there.error(), exit_usage);
   const Machine machine(sysroot);
-  Discovery discovery = discover(machine, *settings);
+  Discovery discovery = discover(machine, *settings, Look::thorough);
   const CpuIdentity cpu = read_cpu_identity(machine);
   auto model = power_model_of(cpu);
   if (!model) return complain("log", model.error(), 1);

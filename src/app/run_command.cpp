@@ -160,7 +160,7 @@ class Runner {
     const auto choices = choices_from(*settings, o_.factors.estimate);
     if (!choices) return refuse(choices.error());
     style_ = *style;
-    discovery_ = discover(machine_, *settings);
+    discovery_ = discover(machine_, *settings, Look::quick);
     plan_.command = o_.command;
     plan_.interval = *interval;
     plan_.baseline = *baseline;

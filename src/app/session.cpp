@@ -45,7 +45,7 @@ Result<std::unique_ptr<Session>> Session::start(const Machine& machine, Duration
     return fail(ErrorCode::usage, "the interval must lie between 1 ms and 1 h", "interval", "0.1 s suits most programs");
   const auto settings = load_settings(ConfigSources::of_this_process(), {});
   if (!settings) return std::unexpected(settings.error());
-  std::unique_ptr<Session> session(new Session(machine, discover(machine, *settings), interval, std::move(name)));
+  std::unique_ptr<Session> session(new Session(machine, discover(machine, *settings, Look::quick), interval, std::move(name)));
   session->recording_.add(ClockMap::now());
   session->sampler_.start();
   session->begin_ = mono_now();

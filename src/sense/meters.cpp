@@ -88,7 +88,7 @@ std::map<std::string_view, std::future<Discovery>> probe_remote_kinds(const Mach
 
 std::span<const MeterKind> meter_kinds() { return kinds; }
 
-Discovery discover(const Machine& machine, const Settings& settings) {
+Discovery discover(const Machine& machine, const Settings& settings, Look look) {
   Discovery all;
   SecondWays second_ways;
   auto remote = probe_remote_kinds(machine, settings);
@@ -98,7 +98,7 @@ Discovery discover(const Machine& machine, const Settings& settings) {
     append(all.devices, found.devices);
     append(all.findings, found.findings);
   }
-  second_ways.settle(all);
+  if (look == Look::thorough) second_ways.settle(all);
   return all;
 }
 

@@ -24,7 +24,7 @@ TEST(Meters, EveryKindIsThereOnceInOrderOfPreference) {
 
 // What holds for a machine without anything, for this one, and for one with everything that a tree can show.
 void expect_told_in_full(const Machine& machine) {
-  const Discovery found = discover(machine, Settings());
+  const Discovery found = discover(machine, Settings(), Look::thorough);
   std::set<std::string> kinds;
   for (const Finding& finding : found.findings) {
     kinds.insert(finding.kind);
@@ -69,7 +69,7 @@ TEST(Meters, ADeviceThatTellsNothingNewIsLeftOutAndTheFindingSaysWhy) {
   Tree tree;
   lay_amd_energy(tree, "Esocket1");
   tree.zone("intel-rapl:1", "package-1", 1);
-  const Discovery found = discover(tree.machine(), Settings());
+  const Discovery found = discover(tree.machine(), Settings(), Look::thorough);
   EXPECT_THAT(kinds_of_devices(found), ElementsAre("rapl.powercap"));
   ASSERT_NE(finding_for(found, "amd_energy"), nullptr);
   EXPECT_TRUE(finding_for(found, "amd_energy")->readable);
@@ -79,14 +79,14 @@ TEST(Meters, ADeviceThatTellsNothingNewIsLeftOutAndTheFindingSaysWhy) {
 TEST(Meters, ADeviceThatTellsMoreStays) {
   Tree tree;
   lay_amd_energy(tree, "Esocket1");
-  EXPECT_THAT(kinds_of_devices(discover(tree.machine(), Settings())), ElementsAre("rapl.powercap", "hwmon"));
+  EXPECT_THAT(kinds_of_devices(discover(tree.machine(), Settings(), Look::thorough)), ElementsAre("rapl.powercap", "hwmon"));
 }
 
 TEST(Meters, WhatCannotBeReadCoversNothing) {
   Tree tree;
   lay_amd_energy(tree, "Esocket1");
   tree.zone("intel-rapl:1", "package-1", 1).file("/sys/class/powercap/intel-rapl:1/energy_uj", "rubbish\n");
-  EXPECT_THAT(kinds_of_devices(discover(tree.machine(), Settings())), ElementsAre("rapl.powercap", "hwmon"));
+  EXPECT_THAT(kinds_of_devices(discover(tree.machine(), Settings(), Look::thorough)), ElementsAre("rapl.powercap", "hwmon"));
 }
 
 TEST(Meters, EveryObstacleHasAReason) {
