@@ -27,7 +27,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT JOULERY_STATIC)    # cmake/stati
   target_link_options(joulery_options INTERFACE -fuse-ld=mold)
 endif()
 if(JOULERY_SANITIZE)
-  target_compile_options(joulery_options INTERFACE -fsanitize=${JOULERY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  target_compile_options(joulery_options INTERFACE -fsanitize=${JOULERY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(joulery_options INTERFACE -fsanitize=${JOULERY_SANITIZE})
 endif()
 if(JOULERY_FUZZ)
