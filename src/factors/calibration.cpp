@@ -45,11 +45,11 @@ std::string file_text(const Calibration& c) {
   table.insert("idle_watts", to_watts(c.idle));
   table.insert("max_watts", to_watts(c.max));
   if (c.half) table.insert("half_watts", to_watts(*c.half));
-  if (!c.source.empty()) table.insert("source", c.source);
+  if (!c.source.empty()) table.insert("source", ascii_spelling(c.source));
   std::ostringstream text;
   text.imbue(std::locale::classic());
   text << "# What a wall meter showed of this machine; written by joulery calibrate.\n" << table << "\n";
-  return text.str();
+  return from_ascii_spelling(text.str());
 }
 
 }  // namespace

@@ -130,27 +130,34 @@ Power WallModel::half_interval(Power parts) const {
   return watts(std::hypot(line, unseen, meter_error * value));
 }
 
+// The matrix row by row on one line. Not by toml++ 3.3, which works out how wide an array will be by casting the logarithm
+// of each number to an unsigned one: undefined below 1.
+std::string covariance_line(const WallModel& model) {
+  std::string line;
+  for (const auto& row : model.covariance)
+    for (const double value : row) line += fmt::format("{}{}", line.empty() ? "covariance = [" : ", ", value);
+  return line + "]\n";
+}
+
 std::string wall_model_text(const WallModel& model) {
   toml::table table;
   for (const Number& number : numbers) table.insert(number.key, number.get(model));
-  toml::array covariance, accelerators;
-  for (const auto& row : model.covariance)
-    for (const double value : row) covariance.push_back(value);
-  for (const std::string& accelerator : model.kind.accelerators) accelerators.push_back(accelerator);
+  toml::array accelerators;
+  for (const std::string& accelerator : model.kind.accelerators) accelerators.push_back(ascii_spelling(accelerator));
   toml::table inputs;
-  for (const auto& [name, count] : model.kind.inputs) inputs.insert(name, count);
-  table.insert("covariance", std::move(covariance));
+  for (const auto& [name, count] : model.kind.inputs) inputs.insert(ascii_spelling(name), count);
   table.insert("values", model.values);
-  table.insert("source", model.source);
-  table.insert("cpu", model.kind.cpu);
+  table.insert("source", ascii_spelling(model.source));
+  table.insert("cpu", ascii_spelling(model.kind.cpu));
   table.insert("sockets", model.kind.sockets);
-  table.insert("board", model.kind.board);
+  table.insert("board", ascii_spelling(model.kind.board));
   table.insert("accelerators", std::move(accelerators));
   table.insert("inputs", std::move(inputs));
   std::ostringstream text;
   text.imbue(std::locale::classic());
-  text << "# What the wall delivers for what the parts take; written by joulery calibrate --wall.\n" << table << "\n";
-  return text.str();
+  text << "# What the wall delivers for what the parts take; written by joulery calibrate --wall.\n"
+       << covariance_line(model) << table << "\n";
+  return from_ascii_spelling(text.str());
 }
 
 Result<WallModel> parse_wall_model(std::string_view text, const std::string& where) {

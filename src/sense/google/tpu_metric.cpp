@@ -53,7 +53,7 @@ class Fields {
     std::uint64_t value = 0;
     const std::string_view bytes = text(size);
     static_assert(std::endian::native == std::endian::little, "protobuf's fixed widths are little-endian");
-    std::memcpy(&value, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size());  // of nothing there is no address
     return value;
   }
   std::string_view text(std::uint64_t size) {

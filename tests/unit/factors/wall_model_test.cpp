@@ -25,7 +25,11 @@ WallModel sample() {
 }
 
 TEST(WallModel, IsReadBackAsItWasWritten) {
-  const WallModel model = sample();
+  WallModel model = sample();
+  model.source = "Z\xc3\xa4hler ~1";
+  model.kind.cpu = "\xc9 no UTF-8";
+  model.kind.inputs["node/\xd1\x9e"] = 2;
+  model.covariance[0][0] = 0.5;  // below 1
   const auto read = parse_wall_model(wall_model_text(model), "here");
   ASSERT_TRUE(read) << read.error().line();
   EXPECT_EQ(read->kind, model.kind);
