@@ -298,7 +298,7 @@ TEST(ChildSignals, AStopAimedAtTheCommandAloneWithNoTerminalDoesNotStopUs) {
   ASSERT_TRUE(eventually([&] { return state_of(command) == 'T'; }));
   kill(command, SIGCONT);
   ASSERT_TRUE(eventually([&] { return state_of(command) == 'S'; }));
-  EXPECT_EQ(state_of(runner), 'S');
+  EXPECT_NE(state_of(runner), 'T');  // it may just be looking at what its child did
   kill(runner, SIGTERM);
   EXPECT_EQ(exit_code_of(runner), 143);
 }
