@@ -14,7 +14,7 @@ Result<std::vector<Mark>> marks_of_steps(std::string_view text, const LogClock& 
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
-    const std::string_view line = trimmed(next_line(text));
+    const std::string_view line = cell_text(next_line(text));
     if (line.empty()) continue;
     const auto at = parse_wall_time(line, utc_offset);
     if (!at && number == 1) continue;

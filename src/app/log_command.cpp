@@ -21,15 +21,6 @@ namespace {
 
 constexpr std::size_t window_rounds = 64;
 
-std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const Sampler& sampler) {
-  std::vector<RecordedDevice> all;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const auto channels = devices[i].meter->channels();
-    all.push_back({devices[i].kind, devices[i].name, sampler.interval_of(i), {channels.begin(), channels.end()}});
-  }
-  return all;
-}
-
 // Makes each line anew from the window: the same timeline and ledger that judge a recording.
 class LogLines {
  public:
@@ -95,7 +86,7 @@ int stream(Discovery& discovery, LogLines lines, LogFormat format, Duration inte
     void suspended(const Suspension& suspension) override { window->suspended(suspension); }
   } late;
   Sampler sampler(discovery.devices, interval, late);
-  LiveWindow window(recorded(discovery.devices, sampler), window_rounds);
+  LiveWindow window(recorded_devices(discovery.devices, sampler), window_rounds);
   late.window = &window;
   sampler.start();
   const MonoTime begin = window.complete_until();

@@ -25,15 +25,6 @@ namespace {
 constexpr Duration marks_period = milliseconds(100);   // a ring holds 32,768 marks
 constexpr Duration flush_period = milliseconds(1000);
 
-std::vector<RecordedDevice> recorded(const std::vector<Device>& devices, const Sampler& sampler) {
-  std::vector<RecordedDevice> all;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const auto channels = devices[i].meter->channels();
-    all.push_back({devices[i].kind, devices[i].name, sampler.interval_of(i), {channels.begin(), channels.end()}});
-  }
-  return all;
-}
-
 // What is known of a device from the start: functions that its driver lacks, whose energy it counts.
 void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
   const MonoTime now = mono_now();
@@ -149,16 +140,25 @@ MeasurementEnd never_ran(Error error, int code, const std::string& recording) {
 
 }  // namespace
 
+std::vector<RecordedDevice> recorded_devices(const std::vector<Device>& devices, const Sampler& sampler) {
+  std::vector<RecordedDevice> all;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto channels = devices[i].meter->channels();
+    all.push_back({devices[i].kind, devices[i].name, sampler.interval_of(i), {channels.begin(), channels.end()}});
+  }
+  return all;
+}
+
 MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress) {
   auto rings = RingDirectory::make();
   if (!rings) return never_ran(rings.error(), exit_own_failure, "");
   Recorder<RecordingWriter> recorder(devices);
   Sampler sampler(devices, plan.interval, recorder);
-  auto writer = RecordingWriter::create(plan.recording, recorded(devices, sampler), to_metadata(plan.facts));
+  auto writer = RecordingWriter::create(plan.recording, recorded_devices(devices, sampler), to_metadata(plan.facts));
   if (!writer) return never_ran(writer.error(), exit_own_failure, "");
   recorder.writer = writer->get();
   std::optional<Watcher> watcher;
-  if (progress) recorder.live = &watcher.emplace(plan, recorded(devices, sampler), progress).window();
+  if (progress) recorder.live = &watcher.emplace(plan, recorded_devices(devices, sampler), progress).window();
   (*writer)->add(ClockMap::now());
   sampler.start();
   note_remarks(**writer, devices);

@@ -9,6 +9,8 @@
 #include "app/live_energy.h"
 #include "core/result.h"
 #include "ledger/run_facts.h"
+#include "meter/sampler.h"
+#include "record/recording.h"
 #include "sense/meter.h"
 #include "watch/child.h"
 #include "watch/signal_gate.h"
@@ -35,6 +37,9 @@ struct MeasurementEnd {
 using Progress = std::function<void(Duration elapsed, const LiveEnergy::Told& burnt)>;
 
 MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices, const SignalGate& gate, const Progress& progress);
+
+// What a recording must remember of the devices that a sampler reads.
+std::vector<RecordedDevice> recorded_devices(const std::vector<Device>& devices, const Sampler& sampler);
 
 // What a machine lacks, from what was looked for: the parts that burn and that nothing measures, each with the reason.
 std::vector<MissingPart> missing_parts(const Discovery& discovery);

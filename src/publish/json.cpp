@@ -8,12 +8,6 @@
 namespace joulery {
 namespace {
 
-void write_estimate(JsonWriter& json, const std::optional<Estimate>& value) {
-  json.key("joules").energy(value ? std::optional(value->value) : std::nullopt);
-  json.key("low").energy(value ? std::optional(value->low) : std::nullopt);
-  json.key("high").energy(value ? std::optional(value->high) : std::nullopt);
-}
-
 void write_strings(JsonWriter& json, const std::vector<std::string>& values) {
   json.begin_array();
   for (const std::string& value : values) json.text(value);

@@ -78,4 +78,10 @@ void JsonWriter::new_line() {
   out_.append(has_items_.size() * static_cast<std::size_t>(indent_), ' ');
 }
 
+void write_estimate(JsonWriter& json, const std::optional<Estimate>& value) {
+  json.key("joules").energy(value ? std::optional(value->value) : std::nullopt);
+  json.key("low").energy(value ? std::optional(value->low) : std::nullopt);
+  json.key("high").energy(value ? std::optional(value->high) : std::nullopt);
+}
+
 }  // namespace joulery

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/quality.h"
 #include "core/quantity.h"
 
 namespace joulery {
@@ -50,5 +51,8 @@ class JsonWriter {
   std::vector<bool> has_items_;  // for each open bracket
   std::string out_;
 };
+
+// "joules", "low" and "high" of an object; null where nothing is known.
+void write_estimate(JsonWriter& json, const std::optional<Estimate>& value);
 
 }  // namespace joulery

@@ -11,12 +11,6 @@
 namespace joulery {
 namespace {
 
-void write_estimate(JsonWriter& json, const std::optional<Estimate>& value) {
-  json.key("joules").energy(value ? std::optional(value->value) : std::nullopt);
-  json.key("low").energy(value ? std::optional(value->low) : std::nullopt);
-  json.key("high").energy(value ? std::optional(value->high) : std::nullopt);
-}
-
 void write_part(JsonWriter& json, const ReportLayerPart& part) {
   json.begin_object();
   json.key("path").text(part.path);

@@ -20,10 +20,11 @@ class SharedLibrary {
   }
   explicit operator bool() const { return handle_ != nullptr; }
 
-  // Sets `function` to the symbol of this name; null where the library has none.
+  // Sets `function` to the symbol of this name; null, and false, where the library has none.
   template <class Function>
-  void find(Function*& function, const char* name) const {
+  bool find(Function*& function, const char* name) const {
     function = handle_ ? reinterpret_cast<Function*>(::dlsym(handle_, name)) : nullptr;
+    return function != nullptr;
   }
 
  private:

@@ -45,13 +45,13 @@ MissingReason reason_of(std::string_view cell) {
 
 // What may follow a number: nothing, or a unit ("W", "MiB", "%", "mJ").
 bool is_unit(std::string_view rest) {
-  rest = trimmed(rest);
+  rest = cell_text(rest);
   return rest.size() <= 8 && std::ranges::all_of(rest, [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '%' || c == '/'; });
 }
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
+std::string_view cell_text(std::string_view text) {
   constexpr std::string_view space = " \t\r\n";
   const auto from = text.find_first_not_of(space);
   if (from == std::string_view::npos) return {};
@@ -62,14 +62,14 @@ std::vector<std::string> split_cells(std::string_view line, char separator) {
   std::vector<std::string> cells(1);
   bool quoted = false, was_quoted = false;
   const auto close = [&] {
-    if (!was_quoted) cells.back() = std::string(trimmed(cells.back()));
+    if (!was_quoted) cells.back() = std::string(cell_text(cells.back()));
     was_quoted = false;
   };
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
       cells.back() += line[++i];
-    } else if (quoted ? c == '"' : c == '"' && trimmed(cells.back()).empty()) {
+    } else if (quoted ? c == '"' : c == '"' && cell_text(cells.back()).empty()) {
       if (!quoted) cells.back().clear();
       quoted = !quoted;
       was_quoted = true;
@@ -85,7 +85,7 @@ std::vector<std::string> split_cells(std::string_view line, char separator) {
 }
 
 std::expected<double, MissingReason> number_in(std::string_view cell) {
-  cell = trimmed(cell);
+  cell = cell_text(cell);
   double value = 0;
   const auto [end, failed] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (failed != std::errc{}) return std::unexpected(reason_of(cell));

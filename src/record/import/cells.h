@@ -15,7 +15,8 @@ namespace joulery {
 // One line as cells: quotes as in RFC 4180, white space round a cell dropped.
 std::vector<std::string> split_cells(std::string_view line, char separator);
 
-std::string_view trimmed(std::string_view text);
+// Without white space and line ends round it.
+std::string_view cell_text(std::string_view text);
 
 // "61.23 W" -> 61.23, "0x7f" -> a reason; "[N/A]" and its kin -> not_supported, "ERR!" -> io_error, "[GPU is lost]" ->
 // device_lost, anything else that is no finite number -> rubbish. The unit that follows a number is not looked at.

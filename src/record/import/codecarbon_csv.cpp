@@ -70,7 +70,7 @@ Result<ImportedLog> read_codecarbon_csv(std::string_view text, const ImportOptio
   std::vector<std::string> last;
   while (!text.empty()) {
     ++number;
-    const std::string_view line = trimmed(next_line(text));
+    const std::string_view line = cell_text(next_line(text));
     if (line.empty()) continue;
     last = split_cells(line, ',');
     last_number = number;

@@ -32,7 +32,7 @@ constexpr ColumnName column_names[] = {
 };
 
 // "power.draw [W]" -> "power.draw".
-std::string_view without_unit(std::string_view title) { return trimmed(title.substr(0, title.find('['))); }
+std::string_view without_unit(std::string_view title) { return cell_text(title.substr(0, title.find('['))); }
 
 struct Columns {
   std::size_t count = 0;
@@ -157,7 +157,7 @@ Result<ImportedLog> read_nvidia_smi_csv(std::string_view text, const ImportOptio
   std::size_t number = 1, refused = 0, first_refused = 0, taken = 0;
   while (!text.empty()) {
     ++number;
-    const std::string_view line = trimmed(next_line(text));
+    const std::string_view line = cell_text(next_line(text));
     if (line.empty() || line.starts_with("timestamp")) continue;  // a log that was gone on with repeats its header
     if (reader.take(line))
       ++taken;

@@ -38,7 +38,7 @@ bool elements_of(std::string_view text, std::vector<Element>& out) {
     at = end + 1;
     if (tag.starts_with('?') || tag.starts_with('!') || tag.ends_with('/')) continue;
     if (tag.starts_with('/')) {
-      if (open.empty() || open.back() != trimmed(tag.substr(1))) return false;
+      if (open.empty() || open.back() != cell_text(tag.substr(1))) return false;
       open.pop_back();
       continue;
     }
@@ -49,7 +49,7 @@ bool elements_of(std::string_view text, std::vector<Element>& out) {
       const auto id = tag.find("id=\"");
       if (id != std::string_view::npos) out.push_back({"gpu/@id", std::string(tag.substr(id + 4, tag.find('"', id + 4) - id - 4)), gpu});
     }
-    const std::string_view inner = trimmed(text.substr(at, text.find('<', at) - at));
+    const std::string_view inner = cell_text(text.substr(at, text.find('<', at) - at));
     if (!inner.empty()) out.push_back({path(), std::string(inner), open.size() > 1 && open[1] == "gpu" ? gpu : 0});
   }
   return open.empty();

@@ -139,7 +139,7 @@ Result<ImportedLog> read_perf_stat_csv(std::string_view text, const ImportOption
   std::size_t refused = 0, first_refused = 0, number = 0;
   while (!text.empty()) {
     ++number;
-    const std::string_view line = trimmed(next_line(text));
+    const std::string_view line = cell_text(next_line(text));
     constexpr std::string_view started = "# started on ";
     if (line.starts_with(started))
       if (const auto at = parse_wall_time(line.substr(started.size()), options.utc_offset); at && series.empty()) {

@@ -45,7 +45,7 @@ Result<ImportedLog> read_ptdaemon(std::string_view text, const ImportOptions& op
   std::size_t went_back = 0, number = 0;
   while (!text.empty()) {
     ++number;
-    const std::string_view line = trimmed(next_line(text));
+    const std::string_view line = cell_text(next_line(text));
     if (line.empty()) continue;
     const auto cells = split_cells(line, ',');
     const auto at = parse_wall_time(after(cells, "Time"), options.utc_offset);

@@ -106,7 +106,7 @@ bool is_card(std::string_view name) { return name.starts_with("card") && parse_w
 }  // namespace
 
 bool looks_like_rocm_smi_json(std::string_view text) {
-  text = trimmed(text.substr(0, 65536));
+  text = cell_text(text.substr(0, 65536));
   return text.starts_with('{') && text.find("\"card") != std::string_view::npos;
 }
 

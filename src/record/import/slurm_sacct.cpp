@@ -54,7 +54,7 @@ std::vector<Row> rows_of(std::string_view text, Duration utc_offset) {
   const auto titles = split_cells(next_line(text), '|');
   std::vector<Row> rows;
   while (!text.empty()) {
-    const std::string_view line = trimmed(next_line(text));
+    const std::string_view line = cell_text(next_line(text));
     if (line.empty()) continue;
     const auto cells = split_cells(line, '|');
     const auto cell = [&](std::string_view title) {

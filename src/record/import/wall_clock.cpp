@@ -129,7 +129,7 @@ std::optional<WallTime> number(std::string_view text) {
 }  // namespace
 
 std::optional<WallTime> parse_wall_time(std::string_view text, Duration utc_offset) {
-  text = trimmed(text);
+  text = cell_text(text);
   if (const auto at = number(text)) return at;
   for (const auto form : {year_first, month_first, month_name})
     if (const auto at = form(text, utc_offset)) return at;

@@ -5,45 +5,12 @@
 #include <utility>
 
 #include "sense/parse_number.h"
-#include "sense/shared_library.h"
+#include "sense/remote/curl_api.h"
 
 namespace joulery {
 namespace {
 
-// Numbers of libcurl's stable binary interface (curl.h of any 7.x and 8.x).
-enum Option : int {
-  write_data = 10001,
-  url = 10002,
-  post_fields = 10015,
-  http_header = 10023,
-  header_data = 10029,
-  no_proxy = 10177,
-  write_function = 20011,
-  header_function = 20079,
-  post_field_size = 60,
-  http_version = 84,
-  fresh_connect = 74,
-  forbid_reuse = 75,
-  no_signal = 99,
-  timeout_ms = 155,
-};
-constexpr long http_2_prior_knowledge = 5;
-constexpr int curl_ok = 0, could_not_resolve = 6, could_not_connect = 7, write_error = 23, operation_timed_out = 28, header_overflow = 100;
 constexpr std::size_t largest_answer = 1 << 20;
-
-}  // namespace
-
-struct CurlApi {
-  void* (*easy_init)();
-  int (*set)(void*, int, ...);
-  int (*perform)(void*);
-  void (*cleanup)(void*);
-  void (*reset)(void*);
-  void* (*append)(void*, const char*);
-  void (*free_list)(void*);
-};
-
-namespace {
 
 struct Answer {
   std::string body;
@@ -82,14 +49,14 @@ std::expected<std::string, MissingReason> unframed(std::string_view frame) {
   return std::string(frame.substr(5));
 }
 
-MissingReason reason_of(int curl_code) {
-  switch (curl_code) {
-    case could_not_resolve:
-    case could_not_connect: return MissingReason::gone;
-    case operation_timed_out: return MissingReason::timed_out;
-    case write_error:
-    case header_overflow: return MissingReason::rubbish;
-    default: return curl_code < 20 ? MissingReason::rubbish : MissingReason::io_error;  // below: what came was no HTTP/2
+MissingReason reason_of(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT: return MissingReason::gone;
+    case CURLE_OPERATION_TIMEDOUT: return MissingReason::timed_out;
+    case CURLE_WRITE_ERROR:
+    case static_cast<CURLcode>(100): return MissingReason::rubbish;  // CURLE_TOO_LARGE, since 8.6: a header without an end
+    default: return code < 20 ? MissingReason::rubbish : MissingReason::io_error;  // below: what came was no HTTP/2
   }
 }
 
@@ -108,51 +75,40 @@ MissingReason reason_of_grpc(int status) {
 }  // namespace
 
 std::unique_ptr<GrpcClient> GrpcClient::make(Duration timeout) {
-  auto curl = std::make_unique<CurlApi>();
-  const auto library = SharedLibrary::open({"libcurl.so.4", "libcurl-gnutls.so.4"});
-  library.find(curl->easy_init, "curl_easy_init");
-  library.find(curl->set, "curl_easy_setopt");
-  library.find(curl->perform, "curl_easy_perform");
-  library.find(curl->cleanup, "curl_easy_cleanup");
-  library.find(curl->reset, "curl_easy_reset");
-  library.find(curl->append, "curl_slist_append");
-  library.find(curl->free_list, "curl_slist_free_all");
-  if (!curl->easy_init || !curl->set || !curl->perform || !curl->cleanup || !curl->reset || !curl->append || !curl->free_list)
-    return nullptr;
-  void* handle = curl->easy_init();
+  const CurlApi* api = curl();
+  CURL* handle = api ? api->init() : nullptr;
   if (!handle) return nullptr;
-  return std::unique_ptr<GrpcClient>(new GrpcClient(std::move(curl), handle, timeout));
+  return std::unique_ptr<GrpcClient>(new GrpcClient(*api, handle, timeout));
 }
 
-GrpcClient::GrpcClient(std::unique_ptr<CurlApi> curl, void* handle, Duration timeout)
-    : curl_(std::move(curl)), handle_(handle), timeout_(timeout) {}
+GrpcClient::GrpcClient(const CurlApi& curl, void* handle, Duration timeout) : curl_(curl), handle_(handle), timeout_(timeout) {}
 
-GrpcClient::~GrpcClient() { curl_->cleanup(handle_); }
+GrpcClient::~GrpcClient() { curl_.cleanup(handle_); }
 
 std::expected<std::string, MissingReason> GrpcClient::call(const std::string& host_and_port, std::string_view method,
                                                            std::string_view message) {
   const std::string address = "http://" + host_and_port + std::string(method), body = framed(message);
   Answer answer;
-  curl_->reset(handle_);
-  void* headers = curl_->append(nullptr, "content-type: application/grpc");
-  headers = curl_->append(headers, "te: trailers");
-  curl_->set(handle_, url, address.c_str());
-  curl_->set(handle_, http_version, http_2_prior_knowledge);
-  curl_->set(handle_, no_proxy, "*");  // the service is on this machine, whatever the environment says of proxies
-  curl_->set(handle_, no_signal, 1L);
-  curl_->set(handle_, fresh_connect, 1L);  // libcurl 7.88 fails on a second request over a connection with prior knowledge
-  curl_->set(handle_, forbid_reuse, 1L);
-  curl_->set(handle_, timeout_ms, static_cast<long>(std::max<std::int64_t>(1, timeout_.base_units() / 1'000'000)));
-  curl_->set(handle_, http_header, headers);
-  curl_->set(handle_, post_fields, body.data());
-  curl_->set(handle_, post_field_size, static_cast<long>(body.size()));
-  curl_->set(handle_, write_function, take_body);
-  curl_->set(handle_, write_data, static_cast<void*>(&answer));
-  curl_->set(handle_, header_function, take_header);
-  curl_->set(handle_, header_data, static_cast<void*>(&answer));
-  const int code = curl_->perform(handle_);
-  curl_->free_list(headers);
-  if (code != curl_ok) return std::unexpected(reason_of(code));
+  curl_.reset(handle_);
+  curl_slist* headers = curl_.append(nullptr, "content-type: application/grpc");
+  headers = curl_.append(headers, "te: trailers");
+  curl_.set_option(handle_, CURLOPT_URL, address.c_str());
+  curl_.set_option(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE));
+  curl_.set_option(handle_, CURLOPT_NOPROXY, "*");  // the service is on this machine, whatever the environment says of proxies
+  curl_.set_option(handle_, CURLOPT_NOSIGNAL, 1L);
+  curl_.set_option(handle_, CURLOPT_FRESH_CONNECT, 1L);  // libcurl 7.88 fails on a second request over a connection with prior knowledge
+  curl_.set_option(handle_, CURLOPT_FORBID_REUSE, 1L);
+  curl_.set_option(handle_, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout_.base_units() / 1'000'000)));
+  curl_.set_option(handle_, CURLOPT_HTTPHEADER, headers);
+  curl_.set_option(handle_, CURLOPT_POSTFIELDS, body.data());
+  curl_.set_option(handle_, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
+  curl_.set_option(handle_, CURLOPT_WRITEFUNCTION, take_body);
+  curl_.set_option(handle_, CURLOPT_WRITEDATA, static_cast<void*>(&answer));
+  curl_.set_option(handle_, CURLOPT_HEADERFUNCTION, take_header);
+  curl_.set_option(handle_, CURLOPT_HEADERDATA, static_cast<void*>(&answer));
+  const CURLcode code = curl_.perform(handle_);
+  curl_.free_list(headers);
+  if (code != CURLE_OK) return std::unexpected(reason_of(code));
   if (!answer.grpc_status) return std::unexpected(MissingReason::rubbish);
   if (*answer.grpc_status != 0) return std::unexpected(reason_of_grpc(*answer.grpc_status));
   return unframed(answer.body);

@@ -26,8 +26,8 @@ class GrpcClient {
   std::expected<std::string, MissingReason> call(const std::string& host_and_port, std::string_view method, std::string_view message);
 
  private:
-  GrpcClient(std::unique_ptr<CurlApi> curl, void* handle, Duration timeout);
-  std::unique_ptr<CurlApi> curl_;
+  GrpcClient(const CurlApi& curl, void* handle, Duration timeout);
+  const CurlApi& curl_;
   void* handle_;
   Duration timeout_;
 };
