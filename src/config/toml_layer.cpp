@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <optional>
 
 #include "config/known_keys.h"
+#include "config/toml.h"
 #include "config/toml_ascii.h"
 
 namespace joulery {

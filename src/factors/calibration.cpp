@@ -1,13 +1,13 @@
 #include "factors/calibration.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <sstream>
 
+#include "config/toml.h"
 #include "config/toml_ascii.h"
 #include "core/near_names.h"
 #include "core/units.h"

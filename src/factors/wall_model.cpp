@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
+#include "config/toml.h"
 #include "config/toml_ascii.h"
 #include "core/near_names.h"
 #include "core/units.h"

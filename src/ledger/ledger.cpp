@@ -10,6 +10,7 @@
 #include "core/parallel.h"
 #include "core/units.h"
 #include "ledger/estimate.h"
+#include "meter/track_grid.h"
 
 namespace joulery {
 namespace {
@@ -295,71 +296,64 @@ Total Ledger::total(Interval when) const {
 
 namespace {
 
-// A row's energy so far, from left to right.
-class RowWalk {
- public:
-  RowWalk(const Row& row, MonoTime from) : track_(*row.track, from) {
-    for (const Track* feed : row.plus) plus_.emplace_back(*feed, from);
-    for (const Track* part : row.minus) minus_.emplace_back(*part, from);
-  }
-  double joules(MonoTime t) {
-    double sum = track_.joules(t);
-    for (Track::Walk& feed : plus_) sum += feed.joules(t);
-    for (Track::Walk& part : minus_) sum -= part.joules(t);
-    return sum;
-  }
+// The greatest rise over two steps of a sum that is told step by step; nothing where there are fewer.
+std::optional<double> greatest_rise(std::span<const double> joules) {
+  if (joules.size() < 3) return std::nullopt;
+  double best = joules[2] - joules[0];
+  for (std::size_t i = 3; i < joules.size(); ++i) best = std::max(best, joules[i] - joules[i - 2]);
+  return best;
+}
 
- private:
-  Track::Walk track_;
-  std::vector<Track::Walk> plus_, minus_;
-};
-
-// The greatest rise over two steps of a sum that is told step by step.
-class GreatestRise {
- public:
-  void add(double joules) {
-    if (steps_ >= 2) best_ = std::max(best_.value_or(joules - before_), joules - before_);
-    before_ = std::exchange(last_, joules);
-    ++steps_;
-  }
-  void add(const GreatestRise& other) {
-    if (other.best_) best_ = std::max(best_.value_or(*other.best_), *other.best_);
-  }
-  std::optional<Power> over(Duration two_steps) const {
-    if (!best_) return std::nullopt;
-    return watts(*best_ / to_seconds(two_steps));
-  }
-
- private:
-  std::size_t steps_ = 0;
-  double before_ = 0, last_ = 0;
-  std::optional<double> best_;
-};
-
-// The rises of some rows, each by itself, and of the sum of those that count.
+// The greatest rises of some rows, each by itself, and of the sum of those that count.
 struct Rises {
-  std::vector<GreatestRise> each;
-  GreatestRise total;
+  std::vector<std::optional<double>> each;
+  std::optional<double> total;
+};
+
+// Rows told at the instants of one grid; what is needed to place it among a meter's times is found once a meter.
+class RowsOnGrid {
+ public:
+  RowsOnGrid(MonoTime begin, Duration step, std::size_t instants) : begin_(begin), step_(step), joules_(instants) {}
+
+  // The row's energy so far at each instant.
+  std::span<const double> joules(const Row& row) {
+    std::ranges::fill(joules_, 0.0);
+    add(*row.track, 1);
+    for (const Track* feed : row.plus) add(*feed, 1);
+    for (const Track* part : row.minus) add(*part, -1);
+    return joules_;
+  }
+
+ private:
+  void add(const Track& track, double sign) {
+    if (track.empty()) return;
+    auto grid = std::ranges::find_if(grids_, [&](const TrackGrid& known) { return known.is_of(track); });
+    if (grid == grids_.end()) grid = grids_.emplace(grids_.end(), *track.times(), begin_, step_, joules_.size());
+    grid->add_joules(track, sign, joules_);
+  }
+
+  MonoTime begin_;
+  Duration step_;
+  std::vector<double> joules_;
+  std::vector<TrackGrid> grids_;
 };
 
 Rises rises_between(const std::vector<const Row*>& rows, MonoTime begin, Duration step, std::int64_t steps) {
-  Rises rises{std::vector<GreatestRise>(rows.size()), {}};
-  std::vector<RowWalk> walks;
-  for (const Row* row : rows) walks.emplace_back(*row, begin);
-  MonoTime at = begin;
-  for (std::int64_t i = 0; i <= steps; ++i, at = at + step) {
-    double sum = 0;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      const double joules = walks[r].joules(at);
-      rises.each[r].add(joules);
-      if (!rows[r]->overlap) sum += joules;
-    }
-    rises.total.add(sum);
+  Rises rises{std::vector<std::optional<double>>(rows.size()), {}};
+  const auto instants = static_cast<std::size_t>(steps + 1);
+  RowsOnGrid grid(begin, step, instants);
+  std::vector<double> sums(instants);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::span<const double> joules = grid.joules(*rows[r]);
+    rises.each[r] = greatest_rise(joules);
+    if (rows[r]->overlap) continue;
+    for (std::size_t i = 0; i < instants; ++i) sums[i] += joules[i];
   }
+  rises.total = greatest_rise(sums);
   return rises;
 }
 
-constexpr std::int64_t pieces = 8, worth_pieces = 5000;  // so many parts where there are so many steps
+constexpr std::int64_t piece_steps = 4096;  // a piece of work: what it needs stays in the cache, and in the heap
 
 }  // namespace
 
@@ -370,20 +364,20 @@ Peaks Ledger::peaks(Interval when, Duration window) const {
     if (row.track && energy(row, when).energy) known.push_back(&row);
   if (when.empty() || std::ranges::all_of(known, &Row::overlap)) return peaks;
   const Duration step = nanoseconds(std::max<std::int64_t>(1, std::min(window, when.length()).base_units() / 2));
-  const std::int64_t steps = when.length().base_units() / step.base_units(), count = steps < worth_pieces ? 1 : pieces;
+  const std::int64_t steps = when.length().base_units() / step.base_units(), count = steps / piece_steps + 1;
   std::vector<Rises> rises(static_cast<std::size_t>(count));
   for_each_index(rises.size(), [&](std::size_t i) {
     const auto piece = static_cast<std::int64_t>(i);
     const std::int64_t from = std::max<std::int64_t>(0, steps * piece / count - 1), to = steps * (piece + 1) / count;
     rises[i] = rises_between(known, when.begin + nanoseconds(from * step.base_units()), step, to - from);
   });
-  for (std::size_t i = 1; i < rises.size(); ++i) {
-    rises[0].total.add(rises[i].total);
-    for (std::size_t r = 0; r < known.size(); ++r) rises[0].each[r].add(rises[i].each[r]);
+  const auto keep = [&](std::optional<Power>& peak, const std::optional<double>& rise) {
+    if (rise) peak = std::max(peak.value_or(watts(*rise / to_seconds(step + step))), watts(*rise / to_seconds(step + step)));
+  };
+  for (const Rises& piece : rises) {
+    keep(peaks.total, piece.total);
+    for (std::size_t r = 0; r < known.size(); ++r) keep(peaks.rows[static_cast<std::size_t>(known[r] - rows_.data())], piece.each[r]);
   }
-  peaks.total = rises[0].total.over(step + step);
-  for (std::size_t r = 0; r < known.size(); ++r)
-    peaks.rows[static_cast<std::size_t>(known[r] - rows_.data())] = rises[0].each[r].over(step + step);
   return peaks;
 }
 

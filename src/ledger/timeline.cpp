@@ -33,10 +33,11 @@ struct Work {
   Series::Column* column;
 };
 
-// A channel was read somewhere within its round; the middle is the best single instant.
-std::vector<MonoTime> middles(const Series& series) {
-  std::vector<MonoTime> times(series.before.size());
-  for (std::size_t i = 0; i < times.size(); ++i) times[i] = {series.before[i].ns + (series.after[i].ns - series.before[i].ns) / 2};
+// A channel was read somewhere within its round; the middle is the best single instant. Takes the series' own times.
+std::vector<MonoTime> take_middles(Series& series) {
+  std::vector<MonoTime> times = std::move(series.before);
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = {times[i].ns + (series.after[i].ns - times[i].ns) / 2};
+  series.after = {};
   return times;
 }
 
@@ -96,7 +97,7 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
   for (std::size_t d = 0; d < recording.devices().size(); ++d) {
     auto series = recording.series(d);
     if (!series) return std::unexpected(series.error());
-    timeline.times_.push_back(std::make_unique<const std::vector<MonoTime>>(middles(*series)));
+    timeline.times_.push_back(std::make_unique<const std::vector<MonoTime>>(take_middles(*series)));
     all.push_back(*std::move(series));
   }
   const auto events = recording.events();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "core/units.h"
@@ -12,6 +13,9 @@ namespace joulery {
 namespace {
 
 constexpr Duration stall_after = milliseconds(1000);
+constexpr Duration seen_within = milliseconds(25);    // the sampler looks for a suspension so often at most
+constexpr double no_limit = std::numeric_limits<double>::infinity();
+constexpr std::size_t pace_readings = 16;             // over so many readings that differ the usual pace is told
 
 // Walks the readings of one counter once, keeping the cumulative count and naming what it meets.
 class Unwrapper {
@@ -23,11 +27,14 @@ class Unwrapper {
         raw_(std::move(raw)),
         reasons_(reasons),
         suspensions_(suspensions),
-        slack_(std::max(channel.update_period, milliseconds(1)) + std::max(channel.update_period, milliseconds(1))) {}
+        slack_(std::max(channel.update_period, milliseconds(1)) + std::max(channel.update_period, milliseconds(1))),
+        most_per_ns_(to_watts(channel.max_power) > 0 ? to_watts(channel.max_power) / channel.unit * 1e-9 : no_limit),
+        wrap_(channel.range != 0 && most_per_ns_ < no_limit ? static_cast<double>(channel.range) : no_limit) {}
 
   Track run() {
     for (std::size_t i = 0; i < raw_.size(); ++i) {
       const auto value = static_cast<std::uint64_t>(raw_[i]);
+      if (plainly_rises(i, value)) continue;
       if (!reasons_.empty() && reasons_[i] != MissingReason::none)
         note_missing(i);
       else if (!started_)
@@ -49,11 +56,24 @@ class Unwrapper {
     std::uint64_t value = 0;
   };
 
+  // What nearly every reading is, told in a few operations: it follows a reading that had moved too, and rises by no more
+  // than its component can burn and by less than could hide a wrap. It is then taken; all else goes the long way.
+  bool plainly_rises(std::size_t i, std::uint64_t value) {
+    if (!started_ || held_ || outage_ || last_.index + 1 != i || changed_.index != last_.index || value <= last_.value) return false;
+    if (!suspensions_.empty() || (!reasons_.empty() && reasons_[i] != MissingReason::none)) return false;
+    const std::uint64_t rise = value - last_.value;
+    const double most = static_cast<double>((times_[i] - times_[last_.index] + slack_).base_units()) * most_per_ns_ + 1;
+    if (static_cast<double>(rise) > most || most > wrap_) return false;
+    last_ = changed_ = {i, value};
+    raw_[i] = total_ += static_cast<std::int64_t>(rise);
+    return true;
+  }
+
   void start(std::size_t i, std::uint64_t value) {
     if (outage_) add_gap({times_.front(), times_[i]}, std::string(describe(*outage_)), true);
     outage_.reset();
     started_ = true;
-    last_ = changed_ = {i, value};
+    restart_from({i, value});
   }
 
   void note_missing(std::size_t i) {
@@ -65,7 +85,7 @@ class Unwrapper {
     if (to_watts(channel_.max_power) <= 0) return std::nullopt;
     Duration elapsed = times_[to] - times_[from] + slack_;
     for (const Suspension& s : suspensions_)
-      if (times_[from] < s.at && s.at <= times_[to]) elapsed += s.length;
+      if (times_[from] - seen_within < s.at && s.at <= times_[to] + seen_within) elapsed += s.length;
     return to_watts(channel_.max_power) * to_seconds(elapsed) / channel_.unit + 1;
   }
 
@@ -121,7 +141,6 @@ class Unwrapper {
         restart_from({i, value});
         return;
       }
-      learn_pace(i, counts);
       changed_ = {i, value};
     }
     total_ += static_cast<std::int64_t>(counts);
@@ -131,16 +150,20 @@ class Unwrapper {
   // After standing still: did it go on at its usual pace (what it missed is lost), or catch up (nothing is lost)?
   bool stalled(std::size_t i, std::uint64_t counts) {
     const Duration tick = times_[i] - times_[last_.index], whole = times_[i] - times_[changed_.index];
-    const double pace = pace_ ? *pace_ : to_watts(channel_.max_power) / channel_.unit;
-    const double border = pace * std::sqrt(to_seconds(tick) * to_seconds(whole));
+    const double usual = pace().value_or(to_watts(channel_.max_power) / channel_.unit);
+    const double border = usual * std::sqrt(to_seconds(tick) * to_seconds(whole));
     const bool lost = static_cast<double>(counts) < border;
     add_gap({times_[changed_.index], times_[i]}, "counter stood still", lost);
     return lost;
   }
 
-  void learn_pace(std::size_t i, std::uint64_t counts) {
-    const double now = static_cast<double>(counts) / to_seconds(times_[i] - times_[changed_.index]);
-    pace_ = pace_ ? *pace_ * 0.9 + now * 0.1 : now;
+  // Usual counts per second up to the last change; nothing where none was seen since the counter (re)started.
+  std::optional<double> pace() const {
+    std::size_t from = changed_.index;
+    for (std::size_t seen = 0; from > restarted_ && seen < pace_readings; ++seen) --from;
+    const std::int64_t counts = raw_[changed_.index] - raw_[from];
+    if (from == changed_.index || counts <= 0) return std::nullopt;
+    return static_cast<double>(counts) / to_seconds(times_[changed_.index] - times_[from]);
   }
 
   // A reading was held because it could not follow from the last one; this one decides what it was.
@@ -179,7 +202,10 @@ class Unwrapper {
       add_gap({times_[changed_.index], end}, "counter stood still", true);
   }
 
-  void restart_from(Point point) { last_ = changed_ = point; }
+  void restart_from(Point point) {
+    last_ = changed_ = point;
+    restarted_ = point.index;
+  }
   std::string in_joules(std::uint64_t value) const { return to_text(joules(static_cast<double>(value) * channel_.unit)); }
   std::string broken(Point to) const {
     return fmt::format("counter {} from {} to {}", to.value < last_.value ? "fell" : "jumped", in_joules(last_.value), in_joules(to.value));
@@ -192,11 +218,12 @@ class Unwrapper {
   std::span<const MissingReason> reasons_;
   std::span<const Suspension> suspensions_;
   Duration slack_;
+  double most_per_ns_, wrap_;              // counts: at the greatest power, and those after which it wraps
   bool started_ = false;
   Point last_, changed_;                   // the last good reading, and the last that differed from the one before it
   std::optional<Point> held_;
   std::optional<MissingReason> outage_;    // readings are missing since the last good one
-  std::optional<double> pace_;             // usual counts per second
+  std::size_t restarted_ = 0;              // the reading from which the counter is followed without a break
   std::int64_t total_ = 0;
   std::vector<Gap> gaps_;
 };

@@ -27,6 +27,10 @@ class DeviceEvents {
 
   // What this round ends or shows; mostly nothing.
   std::vector<DeviceEvent> take(std::span<const Reading> readings);
+  // The same, and says so at once, where nothing can have happened: nearly always, for a device whose counters wrap.
+  bool nothing_happened(std::span<const Reading> readings) const {
+    return counters_.empty() && !silent_since_ && !readings.empty() && readings.front().ok();
+  }
   // A silence that lasts until the end.
   std::optional<DeviceEvent> finish();
 

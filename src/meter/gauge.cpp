@@ -116,6 +116,8 @@ Track integrate_gauge(const Channel& channel, const std::vector<MonoTime>& times
                       std::span<const MissingReason> reasons) {
   Stretches stretches = stretches_of(times, raw, reasons);
   Integral integral(channel);
+  integral.times.reserve(times.size() + 2 * stretches.good.size());
+  integral.microjoules.reserve(times.size() + 2 * stretches.good.size());
   for (const Stretch& stretch : stretches.good) integrate(channel, times, raw, stretch, integral);
   if (stretches.good.empty()) return Track(times, {}, 1e-6, channel.accuracy, Quality::integrated, std::move(stretches.gaps));
   // The track's time goes over all of the readings, also where the first or the last is missing.

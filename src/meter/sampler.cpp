@@ -61,13 +61,16 @@ std::vector<Sampler::Group> Sampler::groups() const {
   return all;
 }
 
-void Sampler::read(std::size_t device, MonoTime deadline) {
+// Returns when the last reading was over.
+MonoTime Sampler::read(std::size_t device, MonoTime deadline) {
   Sink& sink = sinks_[device];
   sink.start();
   devices_[device].meter->read(sink);
   sink.finish();
   consumer_.take({device, deadline, sink.readings()});
-  if (deadline - asked_[device] >= processes_period) ask_for_processes(device, deadline);
+  if (deadline - asked_[device] < processes_period) return sink.last();
+  ask_for_processes(device, deadline);
+  return mono_now();
 }
 
 void Sampler::ask_for_processes(std::size_t device, MonoTime now) {
@@ -146,11 +149,16 @@ void Sampler::watch_suspension(BootTime boot, MonoTime now) {
 
 void Sampler::run(const Group& group, MonoTime first) {
   const bool first_group = group.devices.front() == 0;
+  MonoTime looked{};  // at the clocks, for a suspension
   for (MonoTime deadline = first; wait_until(deadline, group.interval);) {
-    for (const std::size_t device : group.devices) read(device, deadline);
-    const BootTime boot = first_group ? boot_now() : BootTime{};
-    const MonoTime now = mono_now();
-    if (first_group) watch_suspension(boot, now);
+    MonoTime now;
+    for (const std::size_t device : group.devices) now = read(device, deadline);
+    if (first_group && deadline - looked >= least_suspension) {
+      const BootTime boot = boot_now();
+      now = mono_now();
+      watch_suspension(boot, now);
+      looked = deadline;
+    }
     deadline = deadline + group.interval;
     // A deadline that is half an interval past or more is gone; one that is less late is still met.
     const std::int64_t late = (now - deadline).base_units(), interval = group.interval.base_units();

@@ -2,6 +2,8 @@
 // slow meter never delays a fast one. Deadlines are absolute on the monotonic clock; one that passes unread is counted
 // as missed and never made up for.
 //
+// A round finds cold caches: what it runs is marked hot throughout the program, so that the linker lays it side by side.
+//
 // Invariant: start() returns after every device was read once, stop() after every device was read a last time, so an
 // interval between the two lies inside every series. A slow device that has not answered a second after start() is the one
 // exception: nobody waits longer for it, and its series begins when it answers.
@@ -43,10 +45,10 @@ class Sampler {
   // Each slow device begins in its own thread; returns when all were read once, or a second has passed.
   void start_slow(std::vector<Group> slow);
   std::vector<Group> groups() const;
-  void run(const Group& group, MonoTime first);
-  void read(std::size_t device, MonoTime deadline);
+  [[gnu::hot]] void run(const Group& group, MonoTime first);
+  [[gnu::hot]] MonoTime read(std::size_t device, MonoTime deadline);
   void ask_for_processes(std::size_t device, MonoTime now);
-  bool wait_until(MonoTime deadline, Duration interval);  // false: stop was asked for
+  [[gnu::hot]] bool wait_until(MonoTime deadline, Duration interval);  // false: stop was asked for
   void watch_suspension(BootTime boot, MonoTime now);
 
   std::vector<Device>& devices_;

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Track {
   // The mean time between readings; 0 where there are fewer than two.
   Duration typical_step() const;
   Quality quality() const { return quality_; }
+  // What the track is made of, for who walks over many at once: null, empty and meaningless where nothing is known.
+  const std::vector<MonoTime>* times() const { return times_; }
+  std::span<const std::int64_t> counts() const { return counts_; }  // cumulative, one per time
+  double unit() const { return unit_; }                             // joules per count
 
   // Cumulative energy at `t`, clamped to the covered time.
   Energy position(MonoTime t) const;

@@ -108,25 +108,25 @@ void MarkColumns::drop_front(std::size_t count) {
   for (auto* column : {&time, &pid, &tid, &kind, &name, &value}) drop(*column, count);
 }
 
-void ChunkCodec::pack_difference(std::span<const std::int64_t> later, std::span<const std::int64_t> earlier, Bytes& out) {
+void ChunkCodec::pack_difference(std::span<const std::int64_t> later, std::span<const std::int64_t> earlier, Bytes& out, Packing packing) {
   work_.resize(later.size());
   for (std::size_t i = 0; i < later.size(); ++i) work_[i] = minus(later[i], earlier[i]);
-  columns_.encode(work_, out);
+  columns_.encode(work_, out, packing);
 }
 
 // Times as a sampler makes them: deadlines on a grid (which packs to nothing), how late each round began, how long it took.
-Bytes ChunkCodec::pack(const RoundColumns& rounds, std::size_t from, std::size_t count) {
+Bytes ChunkCodec::pack(const RoundColumns& rounds, std::size_t from, std::size_t count, Packing packing) {
   Bytes out;
   const auto deadline = part(rounds.deadline, from, count), begin = part(rounds.begin, from, count);
-  columns_.encode(deadline, out);
-  pack_difference(begin, deadline, out);
-  pack_difference(part(rounds.end, from, count), begin, out);
+  columns_.encode(deadline, out, packing);
+  pack_difference(begin, deadline, out, packing);
+  pack_difference(part(rounds.end, from, count), begin, out, packing);
   for (const auto& channel : rounds.channels) {
     if (channel.reason.empty())
       out.push_back(0);
     else
       pack_status(part(channel.reason, from, count), out);
-    columns_.encode(part(channel.raw, from, count), out);
+    columns_.encode(part(channel.raw, from, count), out, packing);
   }
   return out;
 }
@@ -164,10 +164,10 @@ bool ChunkCodec::unpack(std::span<const std::uint8_t> blob, std::size_t rows, co
   return in.at_end();
 }
 
-Bytes ChunkCodec::pack(const MarkColumns& marks, std::size_t from, std::size_t count) {
+Bytes ChunkCodec::pack(const MarkColumns& marks, std::size_t from, std::size_t count, Packing packing) {
   Bytes out;
   for (const auto* column : {&marks.time, &marks.pid, &marks.tid, &marks.kind, &marks.name, &marks.value}) {
-    columns_.encode(part(*column, from, count), out);
+    columns_.encode(part(*column, from, count), out, packing);
   }
   return out;
 }

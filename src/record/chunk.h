@@ -58,15 +58,15 @@ class ChunkCodec {
  public:
   static constexpr std::size_t max_rows = ColumnCodec::max_rows;
 
-  Bytes pack(const RoundColumns& rounds, std::size_t from, std::size_t count);
-  Bytes pack(const MarkColumns& marks, std::size_t from, std::size_t count);
+  Bytes pack(const RoundColumns& rounds, std::size_t from, std::size_t count, Packing packing = Packing::tight);
+  Bytes pack(const MarkColumns& marks, std::size_t from, std::size_t count, Packing packing = Packing::tight);
   // False: not a blob of `rows` rounds and as many channels as the target has; the target then holds rubbish.
   bool unpack(std::span<const std::uint8_t> blob, std::size_t rows, const RoundTarget& target);
   // Appends to `marks`; false: not a blob of `rows` marks, and `marks` is as before.
   bool unpack(std::span<const std::uint8_t> blob, std::size_t rows, MarkColumns& marks);
 
  private:
-  void pack_difference(std::span<const std::int64_t> later, std::span<const std::int64_t> earlier, Bytes& out);
+  void pack_difference(std::span<const std::int64_t> later, std::span<const std::int64_t> earlier, Bytes& out, Packing packing);
   bool unpack_times(ByteReader& in, std::size_t rows, const RoundTarget& target);
   bool unpack_channel(ByteReader& in, std::size_t rows, std::int64_t* raw, MissingReason* reason);
 

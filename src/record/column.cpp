@@ -89,9 +89,13 @@ void difference(std::span<std::int64_t> values, std::size_t first) {
   }
 }
 
+// Of a long column the median of some values spread over it: any base near the middle packs as well.
 std::int64_t median(std::span<const std::int64_t> values, std::vector<std::int64_t>& work) {
+  constexpr std::size_t enough = 64;
   if (values.empty()) return 0;
-  work.assign(values.begin(), values.end());
+  const std::size_t stride = values.size() / enough + 1;
+  work.clear();
+  for (std::size_t i = stride / 2; i < values.size(); i += stride) work.push_back(values[i]);
   const auto middle = work.begin() + static_cast<std::ptrdiff_t>(work.size() / 2);
   std::nth_element(work.begin(), middle, work.end());
   return *middle;
@@ -128,31 +132,32 @@ struct ColumnCodec::Memory {
     ZSTD_freeDCtx(decompress);
   }
 
-  void encode_plane(const Bytes& plane, Bytes& out);
-  void encode_planes(std::span<const std::int64_t> residuals, std::int64_t base, Bytes& out);
+  void encode_plane(const Bytes& plane, Bytes& out, Packing packing);
+  void encode_planes(std::span<const std::int64_t> residuals, std::int64_t base, Bytes& out, Packing packing);
   bool decode_plane(ByteReader& in, Bytes& plane, std::size_t rows);
   bool decode_planes(ByteReader& in, std::span<std::int64_t> residuals);
 };
 
-void ColumnCodec::Memory::encode_plane(const Bytes& plane, Bytes& out) {
+void ColumnCodec::Memory::encode_plane(const Bytes& plane, Bytes& out, Packing packing) {
   if (std::all_of(plane.begin(), plane.end(), [&](std::uint8_t byte) { return byte == plane[0]; })) {
     out.push_back(static_cast<std::uint8_t>(PlaneCoding::constant));
     out.push_back(plane[0]);
     return;
   }
-  packed.resize(ZSTD_compressBound(plane.size()));
-  const std::size_t size = ZSTD_compressCCtx(compress, packed.data(), packed.size(), plane.data(), plane.size(), zstd_level);
-  if (ZSTD_isError(size) || size + 2 >= plane.size()) {
+  const auto as_it_is = [&] {
     out.push_back(static_cast<std::uint8_t>(PlaneCoding::raw));
     out.insert(out.end(), plane.begin(), plane.end());
-    return;
-  }
+  };
+  if (packing == Packing::quick) return as_it_is();
+  packed.resize(ZSTD_compressBound(plane.size()));
+  const std::size_t size = ZSTD_compressCCtx(compress, packed.data(), packed.size(), plane.data(), plane.size(), zstd_level);
+  if (ZSTD_isError(size) || size + 2 >= plane.size()) return as_it_is();
   out.push_back(static_cast<std::uint8_t>(PlaneCoding::zstd));
   put_varint(out, size);
   out.insert(out.end(), packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
-void ColumnCodec::Memory::encode_planes(std::span<const std::int64_t> residuals, std::int64_t base, Bytes& out) {
+void ColumnCodec::Memory::encode_planes(std::span<const std::int64_t> residuals, std::int64_t base, Bytes& out, Packing packing) {
   std::uint64_t all = 0;
   for (const std::int64_t value : residuals) all |= folded(value, base);
   const std::size_t count = (static_cast<std::size_t>(std::bit_width(all)) + 7) / 8;
@@ -160,7 +165,7 @@ void ColumnCodec::Memory::encode_planes(std::span<const std::int64_t> residuals,
   for (std::size_t p = 0; p < count; ++p) {
     planes[p].resize(residuals.size());
     for (std::size_t i = 0; i < residuals.size(); ++i) planes[p][i] = static_cast<std::uint8_t>(folded(residuals[i], base) >> (8 * p));
-    encode_plane(planes[p], out);
+    encode_plane(planes[p], out, packing);
   }
 }
 
@@ -208,7 +213,21 @@ bool ColumnCodec::Memory::decode_planes(ByteReader& in, std::span<std::int64_t> 
 ColumnCodec::ColumnCodec() : memory_(std::make_unique<Memory>()) {}
 ColumnCodec::~ColumnCodec() = default;
 
-void ColumnCodec::encode(std::span<const std::int64_t> input, Bytes& out) {
+// First differences around one of them.
+void ColumnCodec::encode_quickly(std::span<const std::int64_t> input, Bytes& out) {
+  auto& values = memory_->values;
+  values.assign(input.begin(), input.end());
+  const std::size_t order = values.empty() ? 0 : 1;
+  difference(values, 1);
+  const std::int64_t base = values.size() > 1 ? values[1 + (values.size() - 1) / 2] : 0;
+  out.push_back(static_cast<std::uint8_t>(order));
+  if (order > 0) put_signed(out, values[0]);
+  put_signed(out, base);
+  memory_->encode_planes(std::span(values).subspan(order), base, out, Packing::quick);
+}
+
+void ColumnCodec::encode(std::span<const std::int64_t> input, Bytes& out, Packing packing) {
+  if (packing == Packing::quick) return encode_quickly(input, out);
   auto& values = memory_->values;
   auto& trial = memory_->trial;
   auto& work = memory_->work;
@@ -234,7 +253,7 @@ void ColumnCodec::encode(std::span<const std::int64_t> input, Bytes& out) {
   if (step.scale != Scale::none) put_varint(out, step.step);
   for (std::size_t i = 0; i < order; ++i) put_signed(out, values[i]);
   put_signed(out, base);
-  memory_->encode_planes(std::span(values).subspan(order), base, out);
+  memory_->encode_planes(std::span(values).subspan(order), base, out, Packing::tight);
 }
 
 bool ColumnCodec::decode(ByteReader& in, std::span<std::int64_t> values) {

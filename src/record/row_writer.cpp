@@ -50,7 +50,7 @@ Result<void> RowWriter::write_round_rows(bool chunk, std::size_t device, std::si
   if (!insert) return std::unexpected(insert.error());
   std::int64_t missing = 0;
   for (const auto& channel : rounds.channels) missing += summarise(channel, from, count).missing;
-  const Bytes blob = codec_.pack(rounds, from, count);
+  const Bytes blob = codec_.pack(rounds, from, count, chunk ? Packing::tight : Packing::quick);
   insert->bind(static_cast<std::int64_t>(device)).bind(pending_.open[device].first + static_cast<std::int64_t>(from));
   insert->bind(static_cast<std::int64_t>(count)).bind(rounds.begin[from]).bind(rounds.end[from + count - 1]);
   insert->bind(missing).bind(std::int64_t{crc32(blob)}).bind(std::span<const std::uint8_t>(blob));
@@ -85,7 +85,7 @@ Result<void> RowWriter::write_rounds() {
 Result<void> RowWriter::write_mark_rows(bool chunk, std::size_t from, std::size_t count) {
   auto insert = database_.prepare(chunk ? "INSERT INTO mark_chunk VALUES (?,?,?,?,?,?)" : "REPLACE INTO mark_tail VALUES (?,?,?,?,?,?)");
   if (!insert) return std::unexpected(insert.error());
-  const Bytes blob = codec_.pack(pending_.marks, from, count);
+  const Bytes blob = codec_.pack(pending_.marks, from, count, chunk ? Packing::tight : Packing::quick);
   const auto times = std::span(pending_.marks.time).subspan(from, count);
   const auto [first, last] = std::minmax_element(times.begin(), times.end());
   insert->bind(pending_.open_marks.first + static_cast<std::int64_t>(from)).bind(static_cast<std::int64_t>(count)).bind(*first).bind(*last);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <thread>
 
+#include "core/huge_pages.h"
 #include "record/crc32.h"
 #include "record/names.h"
 
@@ -63,11 +64,11 @@ void drop_empty_reasons(Series& series) {
 
 Series with_room(std::size_t rows, std::size_t channels, bool any_missing) {
   Series series;
-  series.before.resize(rows);
-  series.after.resize(rows);
+  resize_in_huge_pages(series.before, rows);
+  resize_in_huge_pages(series.after, rows);
   series.columns.resize(channels);
   for (auto& column : series.columns) {
-    column.raw.resize(rows);
+    resize_in_huge_pages(column.raw, rows);
     if (any_missing) column.reason.resize(rows, MissingReason::none);
   }
   return series;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/spin_lock.h"
 #include "record/database.h"
 #include "record/pending.h"
 #include "record/recording.h"
@@ -59,7 +60,7 @@ class Writer final : public RecordingWriter {
       : database_(std::move(database)), pending_(devices), devices_(devices.size()) {}
   Result<void> begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata, const ClockMap& clocks);
 
-  void add(const Round& round) override;
+  [[gnu::hot]] void add(const Round& round) override;
   void add(const Mark& mark) override;
   void add(const ProcessSample& sample) override;
   void add(const DeviceProcessSample& sample) override;
@@ -77,7 +78,8 @@ class Writer final : public RecordingWriter {
   Result<void> in_transaction(bool closing);
   Result<void> move_to(const std::string& path);
 
-  std::mutex adding_, flushing_;
+  SpinLock adding_;       // held for a few moves of memory
+  std::mutex flushing_;
   Incoming incoming_;  // under adding_
 
   // All below under flushing_.

@@ -16,7 +16,7 @@
 namespace joulery {
 namespace {
 
-constexpr Duration look_again_after = milliseconds(8);  // the coarse clock may show two ticks less than 10 ms
+constexpr Duration look_again_after = milliseconds(9);  // at 10 ms: a round may come a little early
 constexpr Duration look_up_after = milliseconds(90);
 
 // The bare system call: in a program with threads the library's pread also arms and disarms cancellation, each time.
@@ -43,8 +43,6 @@ MissingReason reason_from_errno(int number) {
     default: return MissingReason::io_error;
   }
 }
-
-MonoTime mono_coarse() { return {clock_ns(CLOCK_MONOTONIC_COARSE)}; }
 
 LiveFile::LiveFile(LiveFile&& other) noexcept
     : path_(std::move(other.path_)),

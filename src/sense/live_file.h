@@ -33,10 +33,10 @@ class LiveFile {
   ~LiveFile();
 
   // The beginning of the file, up to the size of `buffer` (a view into it), or why there is none.
-  // `now`: any monotonic time near the present; one coarse look at the clock serves all files of a round.
-  std::expected<std::string_view, MissingReason> read(std::span<char> buffer, MonoTime now);
+  // `now`: any monotonic time near the present: what the sink stamped last serves.
+  [[gnu::hot]] std::expected<std::string_view, MissingReason> read(std::span<char> buffer, MonoTime now);
   // The file as one whole number that is not negative; its bits in the sign-bearing form of Reading::raw.
-  std::expected<std::int64_t, MissingReason> read_count(MonoTime now);
+  [[gnu::hot]] std::expected<std::int64_t, MissingReason> read_count(MonoTime now);
 
   const std::string& path() const { return path_; }
 
@@ -51,9 +51,6 @@ class LiveFile {
   std::uint64_t device_ = 0, inode_ = 0;
   MonoTime checked_, looked_up_;
 };
-
-// CLOCK_MONOTONIC_COARSE: a few milliseconds behind, a fraction of the cost.
-MonoTime mono_coarse();
 
 // Hands one reading to the sink: its value or its reason.
 inline void report(Sink& sink, std::expected<std::int64_t, MissingReason> reading) {

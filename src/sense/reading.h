@@ -47,6 +47,8 @@ class Sink {
   // The same where one exchange told several channels: each then carries its beginning and end.
   void value(std::int64_t raw, MonoTime before, MonoTime after) { put({raw, MissingReason::none, before, after}); }
   void missing(MissingReason reason, MonoTime before, MonoTime after) { put({0, reason, before, after}); }
+  // The last stamp: the beginning of the reading that comes next.
+  MonoTime last() const { return last_; }
   void finish() {
     while (next_ < readings_.size()) put(0, MissingReason::gone);
   }

@@ -1,6 +1,7 @@
 #include "watch/mark_reader.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace joulery {
 namespace {
 
 constexpr std::size_t most_open_rings = 256;  // file descriptors that the reader may hold; the rest wait their turn
+
+std::int64_t ns_of(const timespec& time) { return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec; }
 
 bool known(const std::vector<std::string>& sorted, const std::string& name) {
   return std::binary_search(sorted.begin(), sorted.end(), name);
@@ -41,19 +44,38 @@ void MarkReader::take(const std::string& name) {
   if (std::any_of(rings_.begin(), rings_.end(), has_name)) return;
   Result<std::unique_ptr<RingFile>> ring = RingFile::open(directory_, name);
   if (ring) return rings_.push_back(std::move(*ring));
-  if (ring.error().code == ErrorCode::not_found || ring.error().code == ErrorCode::busy) return;  // gone, or its turn comes later
+  if (ring.error().code == ErrorCode::not_found) return;  // gone
+  if (ring.error().code == ErrorCode::busy) {
+    come_again_ = true;
+    return;
+  }
   problems_.push_back(ring.error());
   remember(refused_, name);
 }
 
+// Nothing was made or removed in the directory since it was listed whole. Its time is told in ticks of the kernel: a change
+// in the tick of the listing does not show.
+bool MarkReader::is_as_listed() const {
+  constexpr std::int64_t tick = 20'000'000;
+  struct stat about{};
+  return listed_ && stat(directory_.c_str(), &about) == 0 && ns_of(about.st_mtim) == listed_->changed &&
+         listed_->at - listed_->changed > tick;
+}
+
 // True where some ring had to wait for a free place.
 bool MarkReader::admit_new_rings() {
+  if (is_as_listed()) return false;
+  struct stat about{};
+  listed_.reset();
+  if (stat(directory_.c_str(), &about) != 0) return false;
+  come_again_ = false;
   std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(directory_.c_str()), closedir);
   if (!directory) return false;
   while (const dirent* entry = readdir(directory.get())) {
     if (rings_.size() >= most_open_rings) return true;
     take(entry->d_name);
   }
+  if (!come_again_) listed_ = {ns_of(about.st_mtim), wall_now().ns};
   return false;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,12 @@ class MarkReader {
   const std::vector<Error>& problems() const { return problems_; }
 
  private:
+  // When the directory had last changed, as it was listed, and when that was; of the wall clock, as files have it.
+  struct Listing {
+    std::int64_t changed = 0, at = 0;
+  };
+
+  bool is_as_listed() const;
   bool admit_new_rings();
   void take(const std::string& name);
   void retire(const RingFile& ring, RingState state);
@@ -50,6 +57,8 @@ class MarkReader {
   std::string directory_;
   TickClock clock_;
   std::vector<std::unique_ptr<RingFile>> rings_;
+  std::optional<Listing> listed_;     // listing costs more than all else that a quiet drain does
+  bool come_again_ = false;           // a ring could not be opened yet
   std::vector<std::string> refused_;  // names of rings not to be opened again, sorted
   std::vector<Error> problems_;
   std::int64_t lost_ = 0, unheard_ = 0;  // lost_: of rings that are gone

@@ -44,7 +44,7 @@ Channel memory_channel(std::string name, Behaviour behaviour) {
 // Reports the two numbers that `parse` finds in the file, or one reason for both.
 template <class Parse>
 void report_pair(Sink& sink, LiveFile& file, std::span<char> buffer, Parse parse) {
-  const auto text = file.read(buffer, mono_coarse());
+  const auto text = file.read(buffer, sink.last());
   const auto pair = text ? parse(*text) : std::nullopt;
   if (pair) {
     sink.value(pair->first);

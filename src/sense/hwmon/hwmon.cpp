@@ -44,7 +44,7 @@ class HwmonMeter final : public Meter {
   }
   std::span<const Channel> channels() const override { return channels_; }
   void read(Sink& sink) override {
-    for (Rail& rail : rails_) report(sink, rail.read(mono_coarse()));
+    for (Rail& rail : rails_) report(sink, rail.read(sink.last()));
   }
 
  private:

@@ -22,7 +22,7 @@ class RailMeter final : public Meter {
   }
   std::span<const Channel> channels() const override { return channels_; }
   void read(Sink& sink) override {
-    for (LiveFile& file : files_) report(sink, file.read_count(mono_coarse()));
+    for (LiveFile& file : files_) report(sink, file.read_count(sink.last()));
   }
 
  private:
@@ -46,7 +46,7 @@ std::vector<std::string> monitors(const Machine& machine) {
 void add_rail(const Machine& machine, const std::string& folder, std::size_t index, int rail, RailMeter& meter) {
   const std::string number = std::to_string(rail), name = machine.read_or_empty(folder + "/rail_name_" + number, 64);
   LiveFile file(machine.path(folder + "/in_power" + number + "_input"));
-  if (name.empty() || name == "NC" || !file.read_count(mono_coarse())) return;
+  if (name.empty() || name == "NC" || !file.read_count(mono_now())) return;
   const HwmonPlace place = hwmon_place("ina3221", index, name, -1);
   Channel channel;
   channel.component = place.component;

@@ -102,7 +102,7 @@ class BatteryMeter final : public Meter {
     channel_.accuracy.relative = relative_error;
   }
   std::span<const Channel> channels() const override { return {&channel_, 1}; }
-  void read(Sink& sink) override { report(sink, sum(mono_coarse())); }
+  void read(Sink& sink) override { report(sink, sum(sink.last())); }
 
  private:
   std::expected<std::int64_t, MissingReason> sum(MonoTime now) {

@@ -60,8 +60,8 @@ class PowercapMeter final : public Meter {
     files_.emplace_back(std::move(path));
   }
   std::span<const Channel> channels() const override { return channels_; }
-  void read(Sink& sink) override {
-    const MonoTime now = mono_coarse();
+  [[gnu::hot]] void read(Sink& sink) override {
+    const MonoTime now = sink.last();
     for (LiveFile& file : files_) report(sink, file.read_count(now));
   }
 
@@ -139,7 +139,7 @@ Discovery probe_powercap(const Machine& machine) {
       discovery.findings.push_back(blocked_finding(kind, zone.id, *why));
       continue;
     }
-    const auto first = LiveFile(path).read_count(mono_coarse());
+    const auto first = LiveFile(path).read_count(mono_now());
     any_readable = any_readable || first;
     discovery.findings.push_back(zone_finding(channel.name, path, first));
     check_unit(cpu, channel, discovery.findings.back());
