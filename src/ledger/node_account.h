@@ -1,0 +1,64 @@
+// What a node has burnt since an agent began to watch it, by component and by consumer: what the agent serves, stores and
+// sends. A value; ledger/attribution makes it tick by tick.
+//
+// Invariant: for every kind of consumer the energies of its consumers, of idle and of unattributed sum, component by
+// component, to the energy of that component, to the microjoule.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/quality.h"
+#include "core/time.h"
+
+namespace joulery {
+
+enum class ConsumerKind : std::uint8_t { process, cgroup, container, pod, unit, job, step, user, idle, unattributed };
+
+constexpr std::string_view name_of(ConsumerKind kind) {
+  constexpr std::string_view names[] = {"process", "cgroup", "container", "pod", "unit", "job", "step", "user", "idle", "unattributed"};
+  return names[static_cast<unsigned>(kind)];
+}
+
+// One component, over all the time watched and over the last tick.
+struct ComponentAccount {
+  std::string component;           // "node/cpu/package-0"
+  std::string meter;               // "rapl.powercap"; "" where missing
+  Quality quality = Quality::missing;  // of the last tick
+  std::map<Quality, Energy> energy;    // so far, by how it was known
+  std::optional<Power> power;      // over the last tick; empty where it is not known
+  std::string reason;              // why it is missing, estimated or derived
+};
+
+// One consumer; `energy` runs beside NodeAccount::components.
+struct ConsumerAccount {
+  ConsumerKind kind = ConsumerKind::process;
+  std::string name;                // "python[4711]", "/system.slice/…", a container's id; "(none)": belongs to none of the kind;
+                                   // "(ended)": all that have ended; "" of idle and unattributed
+  std::vector<Energy> energy;      // so far
+  std::optional<Power> power;      // over the last tick, all components
+  Duration cpu;                    // so far
+  std::map<std::string, std::string> labels;  // of a process: pid, user, container …; of others what identifies them further
+};
+
+// For how long a meter's readings were missing, by meter and reason.
+using MissingTimes = std::map<std::pair<std::string, std::string>, Duration>;
+
+struct NodeAccount {
+  MonoTime begin, now;             // watched from, up to
+  Duration tick;                   // the last one
+  std::vector<ComponentAccount> components;  // counted once each: their sum is the node
+  std::vector<ComponentAccount> overlaps;    // shown apart, never added
+  std::vector<ConsumerAccount> consumers;    // by kind, then by energy, the greatest first
+  MissingTimes missing;
+  std::int64_t violations = 0;     // ticks whose parts did not sum to the whole: 0, or a fault of ours
+  std::string method;              // how CPU time is known: "ebpf", "proc"
+  Duration own_cpu;                // the agent's own
+  std::int64_t own_memory = 0;     // resident bytes
+};
+
+}  // namespace joulery
