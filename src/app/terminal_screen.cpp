@@ -123,8 +123,9 @@ std::vector<std::string> take_keys(std::string& bytes) {
       length = known->first.size();
     } else if (bytes[0] == '\x1b') {
       // An unknown sequence ends with a letter or '~'; alone it is the key itself.
-      const std::size_t end = bytes.size() > 2 && bytes[1] == '[' ? bytes.find_first_of("~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 2)
-                                                                   : std::string::npos;
+      const std::size_t end = bytes.size() > 2 && bytes[1] == '['
+                                  ? bytes.find_first_of("~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 2)
+                                  : std::string::npos;
       if (end == std::string::npos) keys.emplace_back("escape");
       length = end == std::string::npos ? 1 : end + 1;
     } else if (bytes[0] == '\x7f' || bytes[0] == '\b') {

@@ -11,8 +11,12 @@ namespace {
 MonoTime at(double s) { return MonoTime{} + seconds(s); }
 
 ComponentReading package(double joules_burnt, std::optional<double> idle = std::nullopt) {
-  return {Component("node/cpu/package-0"), "rapl.powercap", Quality::measured,
-          joules(joules_burnt),            "",              idle ? std::optional(joules(*idle)) : std::nullopt,
+  return {Component("node/cpu/package-0"),
+          "rapl.powercap",
+          Quality::measured,
+          joules(joules_burnt),
+          "",
+          idle ? std::optional(joules(*idle)) : std::nullopt,
           false};
 }
 
@@ -108,8 +112,8 @@ RC_GTEST_PROP(NodeAccountsLaw, EveryKindSumsToTheNode, ()) {
   for (int t = 0; t < ticks; ++t) {
     std::vector<ComponentReading> components;
     for (const char* path : {"node/cpu/package-0", "node/dram/package-0", "node/gpu/0"}) {
-      ComponentReading reading{Component(path), "m", Quality::measured, microjoules(*rc::gen::inRange<std::int64_t>(0, 1'000'000'000)), "",
-                               std::nullopt, false};
+      ComponentReading reading{Component(path), "m",  Quality::measured, microjoules(*rc::gen::inRange<std::int64_t>(0, 1'000'000'000)), "",
+                               std::nullopt,    false};
       if (*rc::gen::inRange(0, 4) == 0) reading.energy.reset();
       if (*rc::gen::arbitrary<bool>()) reading.idle = microjoules(*rc::gen::inRange<std::int64_t>(0, 500'000'000));
       burnt += reading.energy.value_or(Energy{});

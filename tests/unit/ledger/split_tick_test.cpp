@@ -142,7 +142,8 @@ RC_GTEST_PROP(SplitTickLaw, SharesIdleAndUnattributedSumToTheEnergy, ()) {
   for (const Component& component : all) {
     const auto energy = microjoules(*rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000));
     const bool learnt = *rc::gen::arbitrary<bool>();
-    components.push_back({component, energy, learnt ? std::optional(microjoules(*rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000))) : std::nullopt});
+    components.push_back(
+        {component, energy, learnt ? std::optional(microjoules(*rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000))) : std::nullopt});
   }
   std::vector<ConsumerUse> uses(static_cast<std::size_t>(*rc::gen::inRange(0, 20)));
   for (ConsumerUse& use : uses) {
