@@ -30,7 +30,7 @@ std::uint64_t CgroupFolders::id_of(std::string_view path) const {
     if (!path.starts_with(mount_->root)) return 0;
     path.remove_prefix(mount_->root.size());
   }
-  struct stat info {};
+  struct stat info{};
   return stat((root_ + mount_->folder + std::string(path)).c_str(), &info) == 0 ? info.st_ino : 0;
 }
 

@@ -47,8 +47,8 @@ struct Parent {
   Id id;
 };
 constexpr Parent parents[] = {
-    {"docker", "docker", Id::hex},        {"moby", "docker", Id::hex},         {"k8s.io", "containerd", Id::hex},
-    {"default", "containerd", Id::hex},   {"libpod_parent", "podman", Id::hex}, {"lxc", "lxc", Id::name},
+    {"docker", "docker", Id::hex},      {"moby", "docker", Id::hex},          {"k8s.io", "containerd", Id::hex},
+    {"default", "containerd", Id::hex}, {"libpod_parent", "podman", Id::hex}, {"lxc", "lxc", Id::name},
     {"lxc.payload", "lxc", Id::name},
 };
 
@@ -110,7 +110,8 @@ class PathReader {
     read_slurm(segment);
     if (const auto pod = pod_of(segment)) found_.pod = *pod;
     if (!read_colons(segment) && !read_container(segment)) read_bare_id(segment);
-    if (std::ranges::any_of(unit_suffixes, [&](std::string_view suffix) { return segment.size() > suffix.size() && segment.ends_with(suffix); }))
+    if (std::ranges::any_of(unit_suffixes,
+                            [&](std::string_view suffix) { return segment.size() > suffix.size() && segment.ends_with(suffix); }))
       found_.unit = segment;
     parent_ = segment;
   }
@@ -225,7 +226,8 @@ Workload workload_of_proc_cgroup(std::string_view text) {
   }
   if (all.runtime.empty())  // another hierarchy may say it of the same container
     for (const CgroupLine& line : lines)
-      if (const Workload here = workload_of_cgroup(line.path); here.container == all.container && !here.runtime.empty()) all.runtime = here.runtime;
+      if (const Workload here = workload_of_cgroup(line.path); here.container == all.container && !here.runtime.empty())
+        all.runtime = here.runtime;
   return all;
 }
 

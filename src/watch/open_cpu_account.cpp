@@ -13,7 +13,8 @@ namespace {
 Result<std::unique_ptr<CpuAccount>> open_ebpf(const std::string& root) {
   if (!root.empty()) return fail(ErrorCode::unsupported, "eBPF looks at the running machine alone, not at a recorded one", root);
   BpfAccountOptions options;
-  if (const auto hierarchy = find_cpu_hierarchy(read_small_file("/proc/self/mountinfo").value_or(""))) options.controller = hierarchy->controller;
+  if (const auto hierarchy = find_cpu_hierarchy(read_small_file("/proc/self/mountinfo").value_or("")))
+    options.controller = hierarchy->controller;
   return open_bpf_account(options);
 }
 

@@ -29,7 +29,8 @@ void expect(const Workload& found, const Expected& expected, const std::string& 
 void expect_path(const std::string& path, const Expected& expected) { expect(workload_of_cgroup(path), expected, path); }
 
 TEST(CgroupPath, Case24ContainerdInKubernetesInDocker) {
-  const std::string text = "0::/system.slice/docker-" + A + ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/" +
+  const std::string text = "0::/system.slice/docker-" + A +
+                           ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/" +
                            "kubelet-kubepods-burstable-pod" + U_ + ".slice/cri-containerd-" + B + ".scope\n";
   expect(workload_of_proc_cgroup(text), {B, "containerd", U, "cri-containerd-" + B + ".scope"}, text);
 }
@@ -100,7 +101,8 @@ TEST(CgroupPath, Containerd) {
 
 TEST(CgroupPath, SystemdNspawnAndLxc) {
   expect_path("/machine.slice/machine-deb12.scope", {"deb12", "systemd-nspawn", "", "machine-deb12.scope"});
-  expect_path("/machine.slice/machine-my\\x2dbox.scope/payload/system.slice/cron.service", {"my-box", "systemd-nspawn", "", "cron.service"});
+  expect_path("/machine.slice/machine-my\\x2dbox.scope/payload/system.slice/cron.service",
+              {"my-box", "systemd-nspawn", "", "cron.service"});
   expect_path("/machine.slice/systemd-nspawn@deb12.service/payload/init.scope", {"deb12", "systemd-nspawn", "", "init.scope"});
   expect_path("/machine.slice/machine-qemu\\x2d1\\x2dvm.scope", {"", "", "", "machine-qemu\\x2d1\\x2dvm.scope"});
   expect_path("/lxc/web/ns/system.slice/nginx.service", {"web", "lxc", "", "nginx.service"});
@@ -124,7 +126,8 @@ TEST(CgroupPath, SlurmV1AndV2) {
   expect_path("/slurm/uid_1000/job_4711/step_0/task_3", {"", "", "", "", "4711", "4711.0"});
   expect_path("/slurm_node7/uid_1000/job_4711/step_batch", {"", "", "", "", "4711", "4711.batch"});
   expect_path("/slurm/uid_1000/job_4711", {"", "", "", "", "4711", ""});
-  expect_path("/system.slice/slurmstepd.scope/job_4711/step_extern/user/task_special", {"", "", "", "slurmstepd.scope", "4711", "4711.extern"});
+  expect_path("/system.slice/slurmstepd.scope/job_4711/step_extern/user/task_special",
+              {"", "", "", "slurmstepd.scope", "4711", "4711.extern"});
   expect_path("/system.slice/node7_slurmstepd.scope/job_4711/step_0/user/task_0", {"", "", "", "node7_slurmstepd.scope", "4711", "4711.0"});
   expect_path("/system.slice/slurmstepd.scope/job_4711/step_0/user/libpod-" + B + ".scope",
               {B, "podman", "", "libpod-" + B + ".scope", "4711", "4711.0"});
@@ -133,7 +136,8 @@ TEST(CgroupPath, SlurmV1AndV2) {
 }
 
 TEST(CgroupPath, WhatOnlyLooksLikeOneIsNone) {
-  for (const std::string& path : {std::string("/system.slice/docker-1234.scope"), "/docker/" + B.substr(1), "/docker/" + B + "0", std::string("/kubepods/podx/y")})
+  for (const std::string& path :
+       {std::string("/system.slice/docker-1234.scope"), "/docker/" + B.substr(1), "/docker/" + B + "0", std::string("/kubepods/podx/y")})
     EXPECT_EQ(workload_of_cgroup(path).container, "") << path;
   EXPECT_EQ(workload_of_cgroup("/system.slice/docker-" + std::string(64, 'G') + ".scope").container, "");
   EXPECT_EQ(workload_of_cgroup("/pod" + std::string(36, '-')).pod, "");
@@ -155,7 +159,8 @@ TEST(ProcCgroup, LinesOfV1AndV2) {
 }
 
 TEST(ProcCgroup, FactsComeFromWhicheverHierarchyKnowsThem) {
-  const std::string text = "9:name=systemd:/system.slice/slurmd.service\n8:freezer:/slurm/uid_0/job_12/step_1\n2:cpuacct:/\n1:cpu:/\n0::/\n";
+  const std::string text =
+      "9:name=systemd:/system.slice/slurmd.service\n8:freezer:/slurm/uid_0/job_12/step_1\n2:cpuacct:/\n1:cpu:/\n0::/\n";
   expect(workload_of_proc_cgroup(text), {"", "", "", "slurmd.service", "12", "12.1"}, text);
   const std::string docker = "5:memory:/docker/" + A + "\n4:cpu,cpuacct:/docker/" + B + "\n";
   expect(workload_of_proc_cgroup(docker), {B, "docker"}, docker);
@@ -164,7 +169,8 @@ TEST(ProcCgroup, FactsComeFromWhicheverHierarchyKnowsThem) {
 }
 
 TEST(CgroupMounts, TheHierarchyThatAccountsCpuTime) {
-  const auto v2 = find_cpu_hierarchy("24 1 0:21 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n");
+  const auto v2 = find_cpu_hierarchy(
+      "24 1 0:21 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n");
   ASSERT_TRUE(v2);
   EXPECT_EQ(v2->controller, CpuController::unified);
   EXPECT_EQ(v2->folder, "/sys/fs/cgroup");
