@@ -23,8 +23,7 @@ struct Pipes {
 
 void echo(const Pipes& pipes) {
   char byte = 0;
-  while (read(pipes.there[0], &byte, 1) == 1 && write(pipes.back[1], &byte, 1) == 1) {
-  }
+  while (read(pipes.there[0], &byte, 1) == 1 && write(pipes.back[1], &byte, 1) == 1) {}
   _exit(0);
 }
 

@@ -26,9 +26,7 @@ struct KeyEqual {
   bool operator()(const oncpu_key& a, const oncpu_key& b) const { return a.start == b.start && a.cgroup == b.cgroup && a.pid == b.pid; }
 };
 
-ProcessId id_of(const oncpu_key& key) {
-  return {static_cast<std::int32_t>(key.pid), static_cast<std::int64_t>(key.start) / ns_per_tick};
-}
+ProcessId id_of(const oncpu_key& key) { return {static_cast<std::int32_t>(key.pid), static_cast<std::int64_t>(key.start) / ns_per_tick}; }
 
 CpuUse use_of(const oncpu_key& key, const oncpu_value& value, Duration cpu, bool ended) {
   const std::string name(value.name, strnlen(value.name, sizeof value.name));
@@ -114,7 +112,7 @@ Result<CpuUses> BpfAccount::read() {
 }
 
 bool sees_all_pids() {
-  struct stat info {};
+  struct stat info{};
   return stat("/proc/self/ns/pid", &info) != 0 || info.st_ino == first_pid_namespace;
 }
 

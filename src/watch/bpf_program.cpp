@@ -73,7 +73,8 @@ Result<BpfProgram> BpfProgram::load(const BpfAccountOptions& options) {
   const BpfApi* api = bpf_api();
   if (!api) return fail(ErrorCode::unsupported, "libbpf.so.1 cannot be loaded", {}, "apt-get install libbpf1");
   if (access(btf_of_kernel, R_OK) != 0)
-    return fail(ErrorCode::unsupported, "the kernel does not describe itself (BTF)", btf_of_kernel, "use a kernel with CONFIG_DEBUG_INFO_BTF");
+    return fail(ErrorCode::unsupported, "the kernel does not describe itself (BTF)", btf_of_kernel,
+                "use a kernel with CONFIG_DEBUG_INFO_BTF");
   const Quiet quiet(*api);
   BpfOpenOptions open;
   open.object_name = "joulery";
