@@ -28,7 +28,7 @@ namespace joulery {
 struct StoreSettings {
   Duration keep_raw = seconds(2 * 86'400);      // a day loses its rows when it has been over for this long
   Duration keep_minutes = seconds(60 * 86'400);
-  std::optional<Duration> keep_hours;           // empty: for ever
+  std::optional<Duration> keep_hours = {};      // empty: for ever
   std::size_t fold_samples = 750'000;           // tails are folded when they hold this many counts, at the latest each hour
   std::size_t waiting_bytes = 16 << 20;         // the most that waits in memory while nothing can be written
 };
