@@ -1,5 +1,6 @@
 #include "record/store/fold.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -431,6 +432,9 @@ Result<std::int64_t> finish_day(Database& database, StoreTools& tools) {
 Result<void> thin_day(const std::string& path, Level finest) {
   const std::string made = path + ".new";
   ::unlink(made.c_str());
+  const int file = ::open(made.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);  // ATTACH makes none
+  if (file < 0) return std::unexpected(error_from_errno(errno, "cannot write a day of the store anew", made));
+  ::close(file);
   auto database = Database::open_for_writing(path);
   if (!database) return std::unexpected(database.error());
   auto attach = database->prepare("ATTACH ? AS made");

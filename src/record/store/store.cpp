@@ -107,6 +107,7 @@ class FolderStore final : public Store {
   std::optional<DayWriter> day_;
   OldDays old_days_;
   std::string trouble_;  // why nothing can be written; "" while all is well
+  std::string untidy_;   // what was last said of an old day
   bool closed_ = false;
 };
 
@@ -258,7 +259,13 @@ void FolderStore::tidy() {
   if (!day_) return;
   const auto lost = old_days_.tidy_one(day_->day(), tools_);
   if (lost) return note_lost(*lost, old_days_.failed_day());
-  if (is_damage(lost.error())) (void)move_aside(old_days_.failed_day(), lost.error());
+  if (is_damage(lost.error())) {
+    if (move_aside(old_days_.failed_day(), lost.error())) return;
+  }
+  if (std::string line = lost.error().line(); line != untidy_) {
+    say(StoreEventKind::untidy, "an old day of the store cannot be put in order: " + line);
+    untidy_ = std::move(line);
+  }
 }
 
 Result<void> FolderStore::flush() {

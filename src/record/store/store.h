@@ -50,9 +50,10 @@ enum class StoreEventKind : std::uint8_t {
   dropped,  // more waited than may: the oldest rows were given up
   aside,    // a damaged file was moved aside, and a new one begun
   damaged,  // rows of a file could not be read, and are lost
+  untidy,   // an old day could not be finished or made smaller
 };
 constexpr std::string_view name_of(StoreEventKind kind) {
-  constexpr std::string_view names[] = {"stopped", "resumed", "dropped", "aside", "damaged"};
+  constexpr std::string_view names[] = {"stopped", "resumed", "dropped", "aside", "damaged", "untidy"};
   return names[static_cast<unsigned>(kind)];
 }
 
