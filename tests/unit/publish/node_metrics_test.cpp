@@ -82,7 +82,7 @@ TEST(NodeMetrics, TheRestStandsTogether) {
 
 TEST(NodeMetrics, NamesThatAreNoUtf8DoNotMakeTwins) {
   NodeAccount account;
-  account.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, microjoules(30)}}, {}, ""});
+  account.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, microjoules(30)}}, {}, "", {}});
   for (const char* name : {"\xff[1]", "\\xff[1]"})
     account.consumers.push_back({ConsumerKind::process, name, {microjoules(15)}, watts(1), Duration(), {}});
   NodeMetrics metrics;
@@ -93,7 +93,7 @@ TEST(NodeMetrics, NamesThatAreNoUtf8DoNotMakeTwins) {
 
 TEST(NodeMetrics, AFigureThatIsNotKnownHasNoLine) {
   NodeAccount account;
-  account.components.push_back({"node/gpu/0", "", Quality::missing, {}, {}, "no driver"});
+  account.components.push_back({"node/gpu/0", "", Quality::missing, {}, {}, "no driver", {}});
   NodeMetrics metrics;
   const auto families = metrics.of(account);
   EXPECT_FALSE(family_of(families, "joulery_component_joules_total"));
@@ -138,7 +138,7 @@ struct Machine {
     }
     node.consumers.push_back({ConsumerKind::process, "(ended)", {ended}, {}, Duration(), {}});
     node.consumers.push_back({ConsumerKind::idle, "", {idle}, {}, Duration(), {}});
-    node.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, sum}}, {}, ""});
+    node.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, sum}}, {}, "", {}});
     return node;
   }
 };
@@ -169,14 +169,14 @@ RC_GTEST_PROP(NodeMetrics, SumsHoldAndNoLineFallsWhoeverComesAndGoes, ()) {
 TEST(NodeMetrics, ComponentsMayAppearInBetween) {
   NodeMetrics metrics({1, ""});
   NodeAccount account;
-  account.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, microjoules(100)}}, {}, ""});
+  account.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, microjoules(100)}}, {}, "", {}});
   account.consumers.push_back({ConsumerKind::process, "a[1]", {microjoules(60)}, watts(1), Duration(), {}});
   account.consumers.push_back({ConsumerKind::process, "b[2]", {microjoules(40)}, watts(0), Duration(), {}});
   metrics.of(account);
   account.consumers[1].power = watts(50);  // b takes the line over, at 40
   metrics.of(account);
   account.components.insert(account.components.begin(),
-                            {"node/accelerator", "m", Quality::measured, {{Quality::measured, microjoules(7)}}, {}, ""});
+                            {"node/accelerator", "m", Quality::measured, {{Quality::measured, microjoules(7)}}, {}, "", {}});
   account.components[1].energy[Quality::measured] = microjoules(105);
   account.consumers[0].energy = {microjoules(0), microjoules(60)};
   account.consumers[1].energy = {microjoules(7), microjoules(45)};
