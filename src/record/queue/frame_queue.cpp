@@ -171,8 +171,7 @@ std::string FrameQueue::read_from(const Segment& segment, std::uint64_t offset) 
 void FrameQueue::add(std::string_view payload) {
   const std::scoped_lock lock(mutex_);
   if (payload.size() > most_frame_bytes - frame_head_bytes) {
-    ++state_.dropped_frames;
-    state_.dropped_bytes += payload.size();
+    count_lost(payload);
     return;
   }
   Frame frame{next_++, std::string(payload)};
@@ -192,8 +191,7 @@ void FrameQueue::keep_in_memory(Frame frame) {
   state_.memory_bytes += frame.payload.size();
   memory_.push_back(std::move(frame));
   while (state_.memory_bytes > options_.most_memory_bytes && memory_.size() > 1) {
-    ++state_.dropped_frames;
-    state_.dropped_bytes += memory_.front().payload.size();
+    count_lost(memory_.front().payload);
     state_.memory_bytes -= memory_.front().payload.size();
     memory_.pop_front();
   }
@@ -236,6 +234,12 @@ void FrameQueue::close_active() {
   active_ = -1;
 }
 
+void FrameQueue::count_lost(std::string_view payload) {
+  ++state_.dropped_frames;
+  state_.dropped_bytes += payload.size();
+  state_.dropped_items += options_.items_in ? options_.items_in(payload) : 1;
+}
+
 void FrameQueue::keep_bound(std::uint64_t more) {
   std::uint64_t bytes = more;
   for (const Segment& segment : segments_) bytes += segment.bytes;
@@ -249,11 +253,8 @@ void FrameQueue::keep_bound(std::uint64_t more) {
 void FrameQueue::drop_front() {
   const std::string bytes = read_from(segments_.front(), cursor_);
   FrameReader reader(as_bytes(bytes));
-  while (const auto frame = reader.next()) {
-    if (frame->sequence <= taken_) continue;
-    ++state_.dropped_frames;
-    state_.dropped_bytes += frame->payload.size();
-  }
+  while (const auto frame = reader.next())
+    if (frame->sequence > taken_) count_lost(frame->payload);
   remove_front();
 }
 

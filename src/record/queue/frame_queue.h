@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,13 +29,15 @@ struct QueueOptions {
   std::uint64_t most_bytes = 256 << 20;         // on disk; beyond it the oldest segment goes
   std::uint64_t most_memory_bytes = 8 << 20;    // kept in memory while the disk takes nothing; beyond it the oldest go
   std::uint64_t segment_bytes = 1 << 20;        // at most a quarter of most_bytes is used
+  // What a payload holds, for the count of what is lost; 1 where nobody says.
+  std::function<std::uint64_t(std::string_view payload)> items_in = {};
 };
 
 struct QueueState {
   std::uint64_t queued_bytes = 0;               // not done yet, on disk and in memory
   std::uint64_t memory_bytes = 0;               // of these, in memory only
   std::uint64_t dropped_frames = 0;             // lost to the bounds since the queue was opened
-  std::uint64_t dropped_bytes = 0;
+  std::uint64_t dropped_bytes = 0, dropped_items = 0;
   std::uint64_t damaged_bytes = 0;              // passed over in its files
   std::string trouble;                          // why the disk takes nothing now: "" where it does
 };
@@ -75,6 +78,7 @@ class FrameQueue {
   void keep_in_memory(Frame frame);
   bool move_memory_to_disk();
   void keep_bound(std::uint64_t more);
+  void count_lost(std::string_view payload);
   void drop_front();
   void remove_front();
   void close_active();
