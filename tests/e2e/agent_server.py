@@ -22,7 +22,7 @@ LIMIT_S = 30
 class Server:
     def __init__(self, process, addresses, certificate=None):
         self.process, self.addresses, self.certificate = process, addresses, certificate
-        self.url = urllib.parse.urlsplit(addresses[0])
+        self.url = urllib.parse.urlsplit(addresses[0].replace("//0.0.0.0:", "//127.0.0.1:"))
 
     def connection(self):
         if self.url.scheme == "http":
