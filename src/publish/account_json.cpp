@@ -26,9 +26,7 @@ Energy sum_of(const std::map<Quality, Energy>& known) {
 
 Energy sum_of(const std::vector<Energy>& energies) { return std::accumulate(energies.begin(), energies.end(), Energy()); }
 
-std::optional<double> number_of(const std::optional<Power>& power) {
-  return power ? std::optional(to_watts(*power)) : std::nullopt;
-}
+std::optional<double> number_of(const std::optional<Power>& power) { return power ? std::optional(to_watts(*power)) : std::nullopt; }
 
 void write_component(JsonWriter& json, const ComponentAccount& part, bool overlap) {
   json.begin_object();
@@ -162,7 +160,8 @@ Result<std::vector<ConsumerKind>> parse_kinds(std::string_view text) {
 Result<ConsumerOrder> parse_order(std::string_view text) {
   const auto* found = std::ranges::find(orders, text);
   if (found == std::end(orders))
-    return fail(ErrorCode::usage, fmt::format("cannot sort by '{}'", text), "sort", fmt::format("sort by one of {}", fmt::join(orders, ", ")));
+    return fail(ErrorCode::usage, fmt::format("cannot sort by '{}'", text), "sort",
+                fmt::format("sort by one of {}", fmt::join(orders, ", ")));
   return static_cast<ConsumerOrder>(found - std::begin(orders));
 }
 
