@@ -74,6 +74,20 @@ constexpr KnownKey keys[] = {
     {"meters.*.unit", text, "W", "unit of the value (http-json, prometheus, snmp, mqtt): W, mW, kW, J, mJ, Wh, kWh ..."},
     {"meters.*.scale", number, "1", "what the value is multiplied by before its unit counts"},
     {"meters.*.resolution", number, "0.001", "the smallest step of a counted energy, in its unit"},
+    {"agent.push.*.kind", text, "remote-write", "in which format an agent sends a node's figures there", "remote-write|otlp"},
+    {"agent.push.*.url", url, "", "where to: http://victoria.lan:8428/api/v1/write, http://collector.lan:4318/v1/metrics"},
+    {"agent.push.*.interval", duration, "15s", "time between two moments that are sent"},
+    {"agent.push.*.labels", texts, "", "labels of all that is sent, beside instance and job: [\"team=vision\", \"cluster=a\"]"},
+    {"agent.push.*.timeout", duration, "10s", "how long an answer may take"},
+    {"agent.push.*.longest_pause", duration, "60s", "after failures the pauses double up to this"},
+    {"agent.push.*.queue_mib", whole, "256", "what may wait on disk while the target is away, in MiB; beyond it the oldest go"},
+    {"agent.push.*.user", text, "", "user name at the target"},
+    {"agent.push.*.password_file", text, "", "file that holds the password; only its owner may read it"},
+    {"agent.push.*.password_env", text, "", "environment variable that holds the password"},
+    {"agent.push.*.token_file", text, "", "file that holds a bearer token"},
+    {"agent.push.*.token_env", text, "", "environment variable that holds a bearer token"},
+    {"agent.push.*.ca_file", text, "", "certificate authority that signed the target's certificate, PEM"},
+    {"agent.push.*.insecure", flag, "false", "take any certificate: whoever stands between can read the password"},
 };
 
 std::string_view first_part(std::string_view key) { return key.substr(0, key.find('.')); }

@@ -183,7 +183,7 @@ void NodeAccounts::close_tick(const NodeTick& tick, const std::vector<Energy>& b
   for (auto& [key, consumer] : consumers_) {
     const Energy sum = sum_of(consumer.tick);
     consumer.account.power = sum / tick.when.length();
-    if (sum != Energy{}) bookings_.push_back({key.first, key.second, consumer.tick});
+    if (sum != Energy{}) bookings_.push_back({key.first, key.second, consumer.tick, &consumer.account.labels});
   }
   fold_ended(tick.when.end);
 }

@@ -37,8 +37,11 @@ Result<HttpAccess> read_http_access(const Settings& settings, const std::string&
 struct HttpRequest {
   std::string method = "GET";
   std::string url;
-  std::string body = {};                       // JSON; overwritten after it was sent where it holds a secret (by the caller)
+  std::string body = {};                       // of `content_type`; overwritten after it was sent where it holds a secret (by the caller)
   const Secret* session_token = nullptr;       // X-Auth-Token
+  std::string content_type = "application/json";
+  std::vector<std::string> headers = {};       // "Content-Encoding: snappy"; no secrets
+  std::size_t most_bytes = 4 << 20;            // of the answer
 };
 
 struct HttpAnswer {
@@ -58,7 +61,7 @@ class HttpClient {
   ~HttpClient();
 
   // Any status is an answer. Errors: timed_out; gone, where nobody is there; io_error, as for a certificate that is not trusted;
-  // rubbish, for an answer above 4 MiB.
+  // rubbish, for an answer above the request's `most_bytes`.
   Answer<HttpAnswer> send(const HttpRequest& request, Duration limit);
   const HttpAccess& access() const { return access_; }
   void send_password_always(bool basic) { access_.basic = basic; }
