@@ -2,13 +2,13 @@
 
 #include "app/agent/api.h"
 #include "app/agent/api_consumers.h"
-#include "publish/json_writer.h"
+#include "publish/account_json.h"
 
 namespace joulery {
 namespace {
 
 // The ten that use most power just now.
-const ConsumerChoice usual_choice{{ConsumerKind::process}, 10, ConsumerOrder::watts};
+const ConsumerChoice usual_choice{ConsumerKind::process, ConsumerOrder::watts, "", 10};
 
 }  // namespace
 
