@@ -53,6 +53,11 @@ def test_the_agent_tells_all_that_is_listed(told):
     assert listed() == set(told) and len(listed()) >= 12
 
 
+def test_every_metric_is_explained(told):
+    rows = re.findall(r"^\| `(joulery_\w+)` \| (\w+) \| ([^|]*)\|", (ROOT / "docs/api/metrics.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name: set(filter(None, labels.replace(" ", "").split(","))) for name, _, labels in rows} == told
+
+
 def test_dashboard_has_what_grafana_needs():
     assert {"uid", "title", "schemaVersion", "panels", "templating", "time", "refresh", "tags"} <= DASHBOARD.keys()
     assert DASHBOARD["schemaVersion"] == 39

@@ -68,6 +68,10 @@ TEST(ServeOptions, FromSettings) {
   EXPECT_EQ(options->listen, std::vector<std::string>{"127.0.0.1:0"});
   EXPECT_EQ(options->hosts, std::vector<std::string>{"node7"});
   EXPECT_EQ(std::string(options->token->reveal()), "0123456789abcdef");
+  Settings from_file = with({{"agent.tls_key", std::string("/etc/key.pem")}});
+  from_file.set("agent.tls_cert", {std::string("cert.pem"), {"/etc/joulery/joulery.toml", 7}});
+  EXPECT_EQ(serve_options(from_file)->certificate, "/etc/joulery/cert.pem");
+  EXPECT_EQ(serve_options(from_file)->key, "/etc/key.pem");
   ::setenv("JOULERY_TEST_TOKEN", "0123456789abcde", 1);
   const auto short_token = serve_options(with({{"agent.token_env", std::string("JOULERY_TEST_TOKEN")}}));
   ASSERT_FALSE(short_token);
