@@ -22,7 +22,8 @@ Workload workload_of(const CpuUse& use) {
 
 Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings) {
   const auto policy = parse_idle_policy(options.idle);
-  if (!policy) return fail(ErrorCode::usage, "no policy for static power '" + options.idle + "'", "--idle", "separate, proportional, reserved");
+  if (!policy)
+    return fail(ErrorCode::usage, "no policy for static power '" + options.idle + "'", "--idle", "separate, proportional, reserved");
   const auto fill = parse_fill(options.estimate);
   if (!fill) return std::unexpected(fill.error());
   const Machine machine(options.sysroot);

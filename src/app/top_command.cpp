@@ -105,7 +105,8 @@ std::optional<int> read_options(std::vector<std::string> arguments, TopWords& wo
   app.add_option("--filter", words.view.choice.filter, "only whose name or label holds this")->type_name("TEXT");
   app.add_option("-n,--most", words.view.choice.most, "rows at most")->type_name("N");
   app.add_flag("--tree", words.view.tree, "processes below the container, job, unit or user that they belong to");
-  app.add_option("--idle", words.watch.idle, "who carries static power: separate, proportional or reserved (separate)")->type_name("POLICY");
+  app.add_option("--idle", words.watch.idle, "who carries static power: separate, proportional or reserved (separate)")
+      ->type_name("POLICY");
   app.add_flag("--once", words.once, "two looks, then print and end");
   app.add_flag("--json", words.form.json, "print JSON; with --once");
   app.add_option("--color", words.form.color, "auto, always or never")->type_name("WHEN");
@@ -117,7 +118,9 @@ std::optional<int> read_options(std::vector<std::string> arguments, TopWords& wo
 
 Result<void> understand(TopWords& words) {
   const auto kind = parse_consumer_kind(words.kind);
-  if (!kind) return fail(ErrorCode::usage, "no kind of consumer '" + words.kind + "'", "--kind", "process, cgroup, container, pod, unit, job, step, user, tag");
+  if (!kind)
+    return fail(ErrorCode::usage, "no kind of consumer '" + words.kind + "'", "--kind",
+                "process, cgroup, container, pod, unit, job, step, user, tag");
   const auto order = parse_consumer_order(words.order);
   if (!order) return fail(ErrorCode::usage, "no order '" + words.order + "'", "--sort", "watts, joules, cpu, name");
   if (words.form.json && !words.once) return fail(ErrorCode::usage, "JSON is of one look", "--json", "add --once");

@@ -95,6 +95,7 @@ def test_two_servers_cannot_share_an_address(server):
     assert process.returncode == 1 and "another program listens there" in said
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 def test_tls_and_token_beyond_loopback(identity):
     certificate, key = identity
     with serving("--listen", "0.0.0.0:0", "--cert", certificate, "--key", key, "--tick", "100", token=TOKEN, certificate=certificate) as server:
@@ -103,6 +104,17 @@ def test_tls_and_token_beyond_loopback(identity):
         assert answer["rounded"] is False
         for path in ("/", "/metrics", "/api/v1/health", "/api/v1/events"):
             assert server.get(path)[0] == 401, path
+        # A machine elsewhere calls it by another name, and its stream stays what it began as.
+        with contextlib.closing(server.connection()) as connection:
+            connection.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {TOKEN}", "Host": f"node7.example:{port}"})
+            events = connection.getresponse()
+            told = []
+            while len(told) < 4:
+                line = events.readline()
+                assert line
+                if line.startswith(b"data: "):
+                    told.append(json.loads(line[6:]))
+            assert [event["rounded"] for event in told] == [False] * 4
         # No plain text on this port, no old TLS.
         with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as one:
             one.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")

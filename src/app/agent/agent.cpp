@@ -115,7 +115,8 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   parts.store = std::move(*store);
   parts.opened.watch->restore(read_learnt(parts.folder + "/static_power.json"));
   if (options.confined) {
-    const auto confined = confine(std::ranges::any_of(parts.opened.findings, [](const Finding& f) { return f.kind == "neuron" && f.found; }));
+    const auto confined =
+        confine(std::ranges::any_of(parts.opened.findings, [](const Finding& f) { return f.kind == "neuron" && f.found; }));
     say(confined ? *confined : "not confined: " + confined.error().line());
   }
   // From here on there are threads; each has what the process has left.

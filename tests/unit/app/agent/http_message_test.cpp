@@ -6,7 +6,8 @@ namespace joulery {
 namespace {
 
 TEST(HttpMessage, ParsesARequest) {
-  const std::string whole = "\r\nGET /api/v1/query?series=a&match=b%3Dc+d&empty&e= HTTP/1.1\r\nHost: localhost:9787\r\nACCEPT:\t text/plain \r\n\r\n";
+  const std::string whole =
+      "\r\nGET /api/v1/query?series=a&match=b%3Dc+d&empty&e= HTTP/1.1\r\nHost: localhost:9787\r\nACCEPT:\t text/plain \r\n\r\n";
   const auto parsed = parse_request(whole + "GET");
   ASSERT_TRUE(parsed);
   ASSERT_EQ(parsed->status, 0) << parsed->why;

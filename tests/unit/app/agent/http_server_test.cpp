@@ -43,15 +43,15 @@ class Client {
   ~Client() { ::close(descriptor_); }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
-  void send(std::string_view text) const { EXPECT_EQ(::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+  void send(std::string_view text) const {
+    EXPECT_EQ(::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
   std::string until(std::string_view end) {
-    while (got_.find(end) == std::string::npos && more()) {
-    }
+    while (got_.find(end) == std::string::npos && more()) {}
     return got_;
   }
   std::string until_hung_up() {
-    while (more()) {
-    }
+    while (more()) {}
     return got_;
   }
 

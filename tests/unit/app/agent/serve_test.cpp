@@ -19,9 +19,15 @@ TEST(ListenAddress, ReadsAndTells) {
     const char *text, *told;
     bool loopback;
   };
-  constexpr Case cases[] = {{"127.0.0.1:9787", "127.0.0.1:9787", true}, {"127.0.0.1", "127.0.0.1:9787", true}, {"127.9.9.9:1", "127.9.9.9:1", true},
-                            {"localhost:80", "127.0.0.1:80", true},     {"[::1]", "[::1]:9787", true},         {"[::1]:0", "[::1]:0", true},
-                            {"0.0.0.0:0", "0.0.0.0:0", false},          {"[::]:65535", "[::]:65535", false},   {"10.0.0.7:1", "10.0.0.7:1", false},
+  constexpr Case cases[] = {{"127.0.0.1:9787", "127.0.0.1:9787", true},
+                            {"127.0.0.1", "127.0.0.1:9787", true},
+                            {"127.9.9.9:1", "127.9.9.9:1", true},
+                            {"localhost:80", "127.0.0.1:80", true},
+                            {"[::1]", "[::1]:9787", true},
+                            {"[::1]:0", "[::1]:0", true},
+                            {"0.0.0.0:0", "0.0.0.0:0", false},
+                            {"[::]:65535", "[::]:65535", false},
+                            {"10.0.0.7:1", "10.0.0.7:1", false},
                             {"[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:1", false}};
   for (const Case& one : cases) {
     const auto address = ListenAddress::parse(one.text);
@@ -29,7 +35,8 @@ TEST(ListenAddress, ReadsAndTells) {
     EXPECT_EQ(address->text(), one.told);
     EXPECT_EQ(address->is_loopback(), one.loopback) << one.text;
   }
-  for (const char* text : {"", ":9787", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:1x", "::1", "[::1", "[::1]x", "[::1]9", "node7:1", "1.2.3:4"})
+  for (const char* text : {"", ":9787", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:1x", "::1", "[::1", "[::1]x", "[::1]9",
+                           "node7:1", "1.2.3:4"})
     EXPECT_FALSE(ListenAddress::parse(text)) << text;
 }
 
@@ -49,7 +56,8 @@ TEST(Access, WhoMayReadWhat) {
   EXPECT_TRUE(guarded.judge(request_with("anything", "Bearer secret-secret-secret"), false).trusted);
   EXPECT_EQ(guarded.judge(request_with("anything", "Bearer secret-secret-secret"), true).status, 403);
   EXPECT_EQ(guarded.judge(request_with("Node7:9787"), true).status, 0);
-  for (const char* wrong : {"Bearer secret-secret-secre", "Bearer secret-secret-secret ", "Bearer  secret-secret-secret", "secret-secret-secret", ""})
+  for (const char* wrong :
+       {"Bearer secret-secret-secre", "Bearer secret-secret-secret ", "Bearer  secret-secret-secret", "secret-secret-secret", ""})
     EXPECT_EQ(guarded.judge(request_with("localhost", wrong), true).status, 401) << wrong;
 }
 
