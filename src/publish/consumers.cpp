@@ -5,8 +5,7 @@
 #include <cctype>
 #include <numeric>
 
-#include "publish/account_json.h"
-#include "publish/metric.h"
+#include "publish/json_writer.h"
 
 namespace joulery {
 namespace {
@@ -45,32 +44,13 @@ void write_row(JsonWriter& json, const NodeAccount& account, const ConsumerRow& 
   const ConsumerAccount& of = *row.account;
   json.begin_object().key("kind").text(name_of(of.kind)).key("name").text(of.name);
   json.key("joules").energy(row.joules).key("watts").number(of.power ? std::optional(to_watts(*of.power)) : std::nullopt);
-  json.key("share").number(row.share).key("cpu_s").raw(MetricValue::of(of.cpu).text());
+  json.key("share").number(row.share).key("cpu_s").number(to_seconds(of.cpu));
   json.key("components").begin_object();
   for (std::size_t c = 0; c < account.components.size() && c < of.energy.size(); ++c)
     json.key(account.components[c].component).energy(of.energy[c]);
   json.end_object().key("labels").begin_object();
   for (const auto& [name, value] : of.labels) json.key(name).text(value);
-  json.end_object();
-  json.key("reason").text_or_null(!of.power ? "known after the next tick" : !row.share ? "no energy has been counted yet" : "");
-  json.end_object();
-}
-
-struct Others {
-  std::int64_t count = 0;
-  Energy joules;
-  std::optional<Power> power;
-};
-
-void write_others(JsonWriter& json, const Others& others) {
-  json.key("others");
-  if (others.count == 0) {
-    json.null();
-    return;
-  }
-  json.begin_object().key("count").whole(others.count).key("joules").energy(others.joules);
-  json.key("watts").number(others.power ? std::optional(to_watts(*others.power)) : std::nullopt);
-  json.key("reason").text_or_null(others.power ? "" : "known after the next tick").end_object();
+  json.end_object().end_object();
 }
 
 }  // namespace
@@ -116,33 +96,25 @@ std::vector<ConsumerRow> consumer_rows(const NodeAccount& account, const Consume
   return rows;
 }
 
-void write_consumers(JsonWriter& json, const NodeAccount& account, const ConsumerChoice& choice) {
-  ConsumerChoice all = choice;
-  all.most.reset();
-  const std::vector<ConsumerRow> rows = consumer_rows(account, all);
-  const std::size_t most = choice.most.value_or(rows.size());
-  std::size_t of_kind = 0;
-  Others others;
-  json.key("kind").text(name_of(choice.kind)).key("consumers").begin_array();
-  for (const ConsumerRow& row : rows) {
-    if (row.account->kind == choice.kind && ++of_kind > most) {
-      ++others.count;
-      others.joules += row.joules;
-      if (row.account->power) others.power = others.power.value_or(Power()) + *row.account->power;
-      continue;
-    }
-    write_row(json, account, row);
-  }
-  json.end_array();
-  write_others(json, others);
-}
-
-std::string consumers_json(const NodeAccount& account, const ConsumerChoice& choice, bool rounded, int indent) {
-  JsonWriter json(indent);
+std::string consumers_json(const NodeAccount& account, const ConsumerChoice& choice) {
+  JsonWriter json;
   json.begin_object().key("schema").text("joulery.consumers/1");
-  write_node(json, account, rounded);
-  write_consumers(json, account, choice);
-  return json.end_object().str() + "\n";
+  json.key("watched_s").number(to_seconds(account.now - account.begin)).key("tick_s").number(to_seconds(account.tick));
+  json.key("method").text_or_null(account.method).key("kind").text(name_of(choice.kind));
+  json.key("node").begin_object().key("joules").energy(node_energy(account));
+  const auto power = node_power(account);
+  json.key("watts").number(power ? std::optional(to_watts(*power)) : std::nullopt).end_object();
+  json.key("components").begin_array();
+  for (const ComponentAccount& component : account.components) {
+    const auto watts = [](const std::optional<Power>& p) { return p ? std::optional(to_watts(*p)) : std::nullopt; };
+    json.begin_object().key("path").text(component.component).key("meter").text_or_null(component.meter);
+    json.key("quality").text(name_of(component.quality)).key("watts").number(watts(component.power));
+    json.key("idle_watts").number(watts(component.idle)).key("reason").text_or_null(component.reason).end_object();
+  }
+  json.end_array().key("consumers").begin_array();
+  for (const ConsumerRow& row : consumer_rows(account, choice)) write_row(json, account, row);
+  json.end_array().key("conservation_violations").whole(account.violations).end_object();
+  return json.str() + "\n";
 }
 
 }  // namespace joulery

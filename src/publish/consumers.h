@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "ledger/node_account.h"
-#include "publish/json_writer.h"
 
 namespace joulery {
 
@@ -38,11 +37,7 @@ std::vector<ConsumerRow> consumer_rows(const NodeAccount& account, const Consume
 std::optional<Energy> node_energy(const NodeAccount& account);
 std::optional<Power> node_power(const NodeAccount& account);
 
-// The keys "kind", "consumers" and "others" of an open object: the rows; and together those of the kind that `choice.filter` takes
-// and `choice.most` leaves out, null where there are none.
-void write_consumers(JsonWriter& json, const NodeAccount& account, const ConsumerChoice& choice);
-
-// The rows as JSON, schema joulery.consumers/1 (docs/api/openapi.yaml). `rounded`: figures are in steps of 0.1 (publish/rounded_account).
-std::string consumers_json(const NodeAccount& account, const ConsumerChoice& choice, bool rounded = false, int indent = 2);
+// The rows as JSON, schema joulery.consumers/1.
+std::string consumers_json(const NodeAccount& account, const ConsumerChoice& choice);
 
 }  // namespace joulery

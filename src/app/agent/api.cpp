@@ -24,11 +24,11 @@ struct ApiPaths {
       {"/", &Api::start_page, " ", "this list"},
       {"/metrics", &Api::metrics, " ", "everything for scrapers: Prometheus text or OpenMetrics"},
       {"/api/v1/node", &Api::node, " ", "the node by component, now and so far"},
-      {"/api/v1/consumers", &Api::consumers, " kind top sort filter ", "who used it"},
+      {"/api/v1/consumers", &Api::consumers, " kind top sort ", "who used it"},
       {"/api/v1/meters", &Api::meters, " ", "what can be read, and why not"},
       {"/api/v1/health", &Api::health, " ", "how the agent does"},
       {"/api/v1/query", &Api::query, " series match from to step ", "what was stored"},
-      {"/api/v1/events", &Api::events, " kind top sort filter ", "a summary for every tick, as server-sent events"},
+      {"/api/v1/events", &Api::events, " kind top sort ", "a summary for every tick, as server-sent events"},
   };
 };
 

@@ -1,14 +1,12 @@
 #include "app/agent/api_consumers.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "app/agent/api.h"
-#include "core/near_names.h"
+#include "publish/json_writer.h"
 
 namespace joulery {
 namespace {
@@ -23,34 +21,24 @@ Result<std::size_t> parse_top(const std::string& text) {
   return top;
 }
 
-std::unexpected<Error> unknown_kind(const std::string& text) {
-  std::vector<std::string> names;
-  for (auto kind = ConsumerKind::process; kind < ConsumerKind::idle; kind = static_cast<ConsumerKind>(static_cast<int>(kind) + 1))
-    names.emplace_back(name_of(kind));
-  const std::string nearest = nearest_name(text, names);
-  return fail(ErrorCode::usage, fmt::format("no kind of consumer is called '{}'", text), "kind",
-              nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : "did you mean '" + nearest + "'?");
-}
-
 }  // namespace
 
 Result<ConsumerChoice> consumer_choice(const HttpRequest& request, ConsumerChoice usual) {
   if (const std::string* text = request.parameter("kind")) {
-    const auto kind = parse_consumer_kind(*text);
-    if (!kind) return unknown_kind(*text);
-    usual.kind = *kind;
+    auto kinds = parse_kinds(*text);
+    if (!kinds) return std::unexpected(kinds.error());
+    usual.kinds = *std::move(kinds);
   }
   if (const std::string* text = request.parameter("top")) {
     const auto top = parse_top(*text);
     if (!top) return std::unexpected(top.error());
-    usual.most = *top;
+    usual.top = *top;
   }
   if (const std::string* text = request.parameter("sort")) {
-    const auto order = parse_consumer_order(*text);
-    if (!order) return fail(ErrorCode::usage, fmt::format("cannot sort by '{}'", *text), "sort", "sort by watts, joules, cpu or name");
+    const auto order = parse_order(*text);
+    if (!order) return std::unexpected(order.error());
     usual.order = *order;
   }
-  if (const std::string* text = request.parameter("filter")) usual.filter = *text;
   return usual;
 }
 
@@ -60,7 +48,7 @@ HttpAnswer Api::consumers(const ApiCall& call) {
   const NodeAccount* now = account(call.trusted);
   if (!now) return not_ready();
   HttpAnswer answer;
-  answer.body = consumers_json(*now, *choice, !call.trusted, 0);
+  answer.body = consumers_json(*now, *choice, !call.trusted);
   return answer;
 }
 

@@ -1,9 +1,9 @@
-// The parameters kind, top, sort and filter, which /api/v1/consumers and /api/v1/events take alike.
+// The parameters kind, top and sort, which /api/v1/consumers and /api/v1/events take alike.
 #pragma once
 
 #include "app/agent/http_message.h"
 #include "core/result.h"
-#include "publish/consumers.h"
+#include "publish/account_json.h"
 
 namespace joulery {
 

@@ -2,13 +2,13 @@
 
 #include "app/agent/api.h"
 #include "app/agent/api_consumers.h"
-#include "publish/account_json.h"
+#include "publish/json_writer.h"
 
 namespace joulery {
 namespace {
 
 // The ten that use most power just now.
-const ConsumerChoice usual_choice{ConsumerKind::process, ConsumerOrder::watts, "", 10};
+const ConsumerChoice usual_choice{{ConsumerKind::process}, 10, ConsumerOrder::watts};
 
 }  // namespace
 

@@ -142,7 +142,7 @@ HttpAnswer Api::query(const ApiCall& call) {
   json.key("series").text(query->series);
   json.key("from").number(static_cast<double>(query->from.ns) * 1e-9);
   json.key("to").number(static_cast<double>(query->to.ns) * 1e-9);
-  json.key("step_s").number(to_seconds(query->step));
+  json.key("step_seconds").number(to_seconds(query->step));
   json.key("rounded").boolean(rounded);
   json.key("result").begin_array();
   for (const HistorySeries& series : *found) write_series(json, series, rounded);

@@ -21,7 +21,7 @@ void write_meter(JsonWriter& json, const MeterState& meter) {
   json.key("components").begin_array();
   for (const std::string& component : meter.components) json.text(component);
   json.end_array();
-  json.key("age_s").number(meter.age ? std::optional(to_seconds(*meter.age)) : std::nullopt);
+  json.key("age_seconds").number(meter.age ? std::optional(to_seconds(*meter.age)) : std::nullopt);
   json.key("reason").text_or_null(meter_reason(meter));
   json.key("remedy").text_or_null(meter.finding.remedy);
   json.end_object();
@@ -57,12 +57,12 @@ HttpAnswer Api::health(const ApiCall& call) {
   json.begin_object().key("schema").text("joulery.health/1");
   json.key("status").text(!now ? "starting" : well ? "ok" : "degraded");
   json.key("version").text(version_);
-  json.key("uptime_s").number(to_seconds(health.uptime));
-  json.key("interval_s").number(to_seconds(health.interval));
+  json.key("uptime_seconds").number(to_seconds(health.uptime));
+  json.key("interval_seconds").number(to_seconds(health.interval));
   json.key("ticks").whole(health.ticks);
   json.key("late_ticks").whole(health.late_ticks);
   json.key("violations").whole(now ? now->violations : 0);
-  json.key("cpu_s").raw(now ? MetricValue::of(now->own_cpu).text() : "null");
+  json.key("cpu_seconds").raw(now ? MetricValue::of(now->own_cpu).text() : "null");
   json.key("resident_bytes").raw(now ? std::to_string(now->own_memory) : "null");
   json.key("reason").text_or_null(now ? "" : "the first tick is not over yet");
   json.key("parts").begin_array();
