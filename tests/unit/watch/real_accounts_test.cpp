@@ -37,6 +37,7 @@ struct Sums {
   std::map<std::int32_t, std::string> name;
   std::map<std::int32_t, std::uint32_t> user;
   std::map<std::int32_t, std::int32_t> parent;
+  std::map<std::uint64_t, std::string> cgroups;
   std::vector<ProcessId> ended;
   std::int64_t all = 0, unattributed = 0;
 
@@ -49,6 +50,7 @@ struct Sums {
       parent[use.id.pid] = use.parent;
       all += use.cpu.base_units();
     }
+    for (const CgroupName& made : uses.cgroups) cgroups[made.id] = made.path;
     unattributed += uses.unattributed.base_units();
     ended.insert(ended.end(), uses.ended.begin(), uses.ended.end());
   }
@@ -131,6 +133,14 @@ class TwoCgroups {
 CpuController accounting() {
   const CgroupFolders folders;
   return folders.mount() ? folders.mount()->controller : CpuController::unified;
+}
+
+std::string unified_mount() {
+  std::ifstream lines("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(lines, line))
+    if (line.contains(" - cgroup2 ")) return find_cpu_hierarchy(line)->folder;
+  return {};
 }
 
 void expect_within(std::int64_t found, std::int64_t expected, double part, const char* what) {
@@ -334,6 +344,53 @@ TEST_F(RealBpf, AProcessThatMovesHasARowForEachCgroup) {
   if (sums.in_cgroup[{burner.pid, cgroups.id(1)}] == 0) GTEST_SKIP() << "skipped: no process can be put into a cgroup here";
   expect_within(sums.in_cgroup[{burner.pid, cgroups.id(0)}], 60'000'000, 0.1, "before");
   expect_within(sums.in_cgroup[{burner.pid, cgroups.id(1)}], 120'000'000, 0.1, "after");
+}
+
+// Whichever hierarchy accounts CPU time on other machines: each loads here, and v2 names cgroups where it is mounted at all.
+TEST_F(RealBpf, EveryHierarchyLoads) {
+  open();
+  if (IsSkipped()) return;
+  for (const CpuController controller : {CpuController::unified, CpuController::cpuacct, CpuController::cpu}) {
+    const auto opened = open_bpf_account({controller});
+    ASSERT_TRUE(opened) << opened.error().line();
+    ASSERT_TRUE((*opened)->read());
+  }
+}
+
+TEST_F(RealBpf, TheUnifiedHierarchyNamesCgroups) {
+  auto opened = open_bpf_account({CpuController::unified});
+  if (!opened) GTEST_SKIP() << "skipped: " << opened.error().line();
+  const std::string mount = unified_mount();
+  const std::string name = fmt::format("/joulery-test-{}-v2", getpid()), folder = mount + name;
+  if (mount.empty() || mkdir(folder.c_str(), 0755) != 0) GTEST_SKIP() << "skipped: no cgroups of v2 can be made here";
+  struct stat info{};
+  stat(folder.c_str(), &info);
+  bool moved = false;
+  {
+    const Burner burner([] { burn_cpu(30'000'000); });
+    moved = static_cast<bool>(std::ofstream(folder + "/cgroup.procs") << burner.pid << std::flush);
+    burner.go();
+    const std::int64_t used = burner.wait();
+    ASSERT_TRUE(sums.look(**opened));
+    if (moved) expect_within(sums.in_cgroup[{burner.pid, info.st_ino}], used, 0.1, "in the cgroup");
+  }
+  for (int i = 0; i < 100 && rmdir(folder.c_str()) != 0; ++i) usleep(10'000);
+  EXPECT_EQ(sums.cgroups[info.st_ino].substr(sums.cgroups[info.st_ino].rfind('/')), name);
+  if (!moved) GTEST_SKIP() << "skipped: no process can be put into a cgroup of v2 here";
+}
+
+// The cgroup is gone before the look.
+TEST_F(RealBpf, ACgroupThatComesAndGoesIsNamed) {
+  open();
+  if (IsSkipped()) return;
+  std::uint64_t id = 0;
+  {
+    const TwoCgroups cgroups;
+    if (!cgroups.ready()) GTEST_SKIP() << "skipped: no cgroups can be made here";
+    id = cgroups.id(0);
+  }
+  ASSERT_TRUE(sums.look(*account));
+  EXPECT_TRUE(sums.cgroups[id].ends_with(fmt::format("/joulery-test-{}-a", getpid()))) << sums.cgroups[id];
 }
 
 TEST_F(RealBpf, ExecAndANewNameAreSeen) {
