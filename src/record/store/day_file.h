@@ -47,7 +47,7 @@ Result<Database> open_day_for_writing(const std::string& path);
 Result<Database> open_day_for_reading(const std::string& path);
 // Makes the tables in an empty database.
 Result<void> make_day_tables(Database& database, const std::string& in = "main");
-// Folds the log into the file and leaves it plain.
+// Gives back the room that tails took, folds the log into the file, and leaves it plain.
 Result<void> seal_day(Database& database);
 
 struct Block {
