@@ -20,6 +20,8 @@ namespace joulery {
 // How fine: each level holds the sums of the one before.
 enum class Level : std::uint8_t { raw, minute, hour };
 constexpr std::int64_t slot_ms(Level level) { return level == Level::hour ? 3'600'000 : level == Level::minute ? 60'000 : 1; }
+// A pack is closed when it is as long as this. Whoever reads one series reads its pack: of hours many days are read at once.
+constexpr std::size_t pack_bytes(Level level) { return level == Level::hour ? 4096 : level == Level::minute ? 16'384 : 65'536; }
 constexpr std::string_view name_of(Level level) {
   return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw";
 }
