@@ -100,8 +100,8 @@ class Store {
 
 // What a count of stored energy is worth, as a rule: small enough for a process of some milliwatts over a minute, and not
 // so small that each second of a server's power is mostly noise (which cannot be packed).
-inline constexpr std::int64_t stored_microjoules = 10'000;
-inline constexpr double stored_joule_unit = 0.01;
+inline constexpr std::int64_t stored_microjoules = 20'000;
+inline constexpr double stored_joule_unit = 0.02;
 
 // Whole counts of a total that only grows, with nothing lost in between: each call gives what came since the one before,
 // and the remainder stays for the next. So the counts of a series sum to its total, cut once to a whole count.
