@@ -29,6 +29,7 @@ class ByteReader {
 
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
+  std::span<const std::uint8_t> rest() const { return rest_; }  // what was not read yet
   std::uint8_t byte() {
     const auto one = take(1);
     return one.empty() ? std::uint8_t{0} : one[0];

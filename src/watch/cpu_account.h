@@ -17,7 +17,7 @@
 
 namespace joulery {
 
-// What one process used since the last look. One that used nothing is not told.
+// What one process used since the last look, in one cgroup. One that used nothing is not told; one that moved has a row for each.
 struct CpuUse {
   ProcessId id;
   std::int32_t parent = 0;
@@ -31,6 +31,7 @@ struct CpuUse {
 struct CpuUses {
   Interval when;                  // from the last look to this one
   std::vector<CpuUse> processes;
+  std::vector<ProcessId> ended;   // since the last look, as far as is known; also those that used nothing
   Duration unattributed;          // CPU time that is known to have been used, by whom is not
   std::int64_t vanished = 0;      // processes that were gone when they were looked at
 };

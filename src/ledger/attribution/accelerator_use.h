@@ -20,8 +20,8 @@ namespace joulery {
 enum class UseMethod : std::uint8_t { nobody, alone, busy, memory, alike };
 
 constexpr std::string_view describe(UseMethod method) {
-  constexpr std::string_view texts[] = {"used by nobody", "used by one process", "by how busy each kept it", "by the memory that each holds",
-                                        "in equal parts: the device tells no use"};
+  constexpr std::string_view texts[] = {"used by nobody", "used by one process", "by how busy each kept it",
+                                        "by the memory that each holds", "in equal parts: the device tells no use"};
   return texts[static_cast<unsigned>(method)];
 }
 

@@ -16,9 +16,7 @@ constexpr std::array kinds_that_sum{ConsumerKind::process, ConsumerKind::cgroup,
 
 std::string name_or_none(const std::string& name) { return name.empty() ? none : name; }
 
-std::string process_name(const ProcessTick& tick) {
-  return tick.id.pid == 0 ? reserved : fmt::format("{}[{}]", tick.name, tick.id.pid);
-}
+std::string process_name(const ProcessTick& tick) { return tick.id.pid == 0 ? reserved : fmt::format("{}[{}]", tick.name, tick.id.pid); }
 
 bool stays(const std::string& name) { return name.empty() || name == none || name == ended || name == reserved; }
 
@@ -68,14 +66,11 @@ std::map<std::string, std::string> labels_of(ConsumerKind kind, const ProcessTic
 
 std::vector<std::pair<ConsumerKind, std::string>> books_of(const ProcessTick& tick) {
   const Workload& of = tick.workload;
-  std::vector<std::pair<ConsumerKind, std::string>> books{{ConsumerKind::process, process_name(tick)},
-                         {ConsumerKind::cgroup, name_or_none(of.cgroup)},
-                         {ConsumerKind::container, name_or_none(of.container)},
-                         {ConsumerKind::pod, name_or_none(of.pod)},
-                         {ConsumerKind::unit, name_or_none(of.unit)},
-                         {ConsumerKind::job, name_or_none(of.job)},
-                         {ConsumerKind::step, name_or_none(of.step)},
-                         {ConsumerKind::user, name_or_none(of.user)}};
+  std::vector<std::pair<ConsumerKind, std::string>> books{
+      {ConsumerKind::process, process_name(tick)},           {ConsumerKind::cgroup, name_or_none(of.cgroup)},
+      {ConsumerKind::container, name_or_none(of.container)}, {ConsumerKind::pod, name_or_none(of.pod)},
+      {ConsumerKind::unit, name_or_none(of.unit)},           {ConsumerKind::job, name_or_none(of.job)},
+      {ConsumerKind::step, name_or_none(of.step)},           {ConsumerKind::user, name_or_none(of.user)}};
   for (const auto& [name, value] : of.tags) books.emplace_back(ConsumerKind::tag, name + "=" + value);
   return books;
 }
@@ -188,7 +183,7 @@ void NodeAccounts::close_tick(const NodeTick& tick, const std::vector<Energy>& b
   for (auto& [key, consumer] : consumers_) {
     const Energy sum = sum_of(consumer.tick);
     consumer.account.power = sum / tick.when.length();
-    if (sum != Energy{}) bookings_.push_back({key.first, key.second, consumer.tick});
+    if (sum != Energy{}) bookings_.push_back({key.first, key.second, consumer.tick, &consumer.account.labels});
   }
   fold_ended(tick.when.end);
 }

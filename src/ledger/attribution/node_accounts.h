@@ -52,6 +52,7 @@ struct Booking {
   ConsumerKind kind = ConsumerKind::process;
   std::string name;
   std::vector<Energy> energy;     // beside NodeAccount::components
+  const std::map<std::string, std::string>* labels = nullptr;  // the consumer's; until the next tick
 };
 
 class NodeAccounts {
@@ -66,6 +67,7 @@ class NodeAccounts {
   // Of the last tick alone: everyone who was booked anything, idle and unattributed too.
   const std::vector<Booking>& bookings() const { return bookings_; }
   const std::vector<ComponentAccount>& components() const { return account_.components; }
+  const std::vector<ComponentAccount>& overlaps() const { return account_.overlaps; }
   std::int64_t violations() const { return account_.violations; }
 
  private:

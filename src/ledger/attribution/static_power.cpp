@@ -41,7 +41,7 @@ void StaticPower::observe(double utilisation, Power power) {
 
 double StaticPower::slope() const {
   if (busy_.ticks.size() < least) return 0;
-  const auto of = [](const Ring& ring, double Tick::*field) {
+  const auto of = [](const Ring& ring, double Tick::* field) {
     return median(ring.ticks.size(), [&](std::size_t i) { return ring.ticks[i].*field; });
   };
   const double use = of(busy_, &Tick::utilisation) - of(quiet_, &Tick::utilisation);
@@ -52,9 +52,8 @@ std::optional<Power> StaticPower::value() const {
   if (quiet_.ticks.size() < least) return std::nullopt;
   if (told_) return told_;
   const double per_use = slope();
-  told_ = watts(std::max(0.0, median(quiet_.ticks.size(), [&](std::size_t i) {
-    return quiet_.ticks[i].watts - per_use * quiet_.ticks[i].utilisation;
-  })));
+  told_ = watts(std::max(
+      0.0, median(quiet_.ticks.size(), [&](std::size_t i) { return quiet_.ticks[i].watts - per_use * quiet_.ticks[i].utilisation; })));
   return told_;
 }
 

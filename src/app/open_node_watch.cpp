@@ -1,0 +1,50 @@
+#include "app/open_node_watch.h"
+
+#include <unistd.h>
+
+#include "app/command_line.h"
+#include "app/loaded_run.h"
+#include "app/measurement.h"
+#include "sense/host/cpu_identity_reader.h"
+#include "sense/meters.h"
+#include "watch/bpf_account.h"
+
+namespace joulery {
+namespace {
+
+Workload workload_of(const CpuUse& use) {
+  Workload workload;
+  workload.user = std::to_string(use.user);
+  return workload;
+}
+
+}  // namespace
+
+Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings) {
+  const auto policy = parse_idle_policy(options.idle);
+  if (!policy) return fail(ErrorCode::usage, "no policy for static power '" + options.idle + "'", "--idle", "separate, proportional, reserved");
+  const auto fill = parse_fill(options.estimate);
+  if (!fill) return std::unexpected(fill.error());
+  const Machine machine(options.sysroot);
+  Discovery found = discover(machine, settings, Look::thorough);
+  const CpuIdentity cpu = read_cpu_identity(machine);
+  auto model = power_model_of(cpu);
+  if (!model) return std::unexpected(model.error());
+  auto account = open_bpf_account({});
+  if (!account) return std::unexpected(account.error());
+  OpenedNodeWatch opened;
+  NodeWatchPlan plan;
+  plan.interval = options.interval;
+  plan.linger = options.linger;
+  plan.idle = *policy;
+  plan.model = std::move(*model);
+  plan.fill = *fill;
+  plan.missing = missing_parts(found);
+  plan.threads = cpu.threads;
+  plan.root = options.sysroot;
+  opened.watch = std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(*account), workload_of);
+  opened.findings = std::move(found.findings);
+  return opened;
+}
+
+}  // namespace joulery
