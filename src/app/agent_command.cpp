@@ -28,7 +28,8 @@ int agent_command(std::vector<std::string> arguments) {
     ::execv(path.c_str(), words.data());
     if (errno != ENOENT) return complain("agent", error_from_errno(errno, "cannot start the agent", path), 1);
   }
-  const Error error{ErrorCode::not_found, "the agent is not installed", places().front(), "it comes with the .deb and the wheel of joulery"};
+  const Error error{ErrorCode::not_found, "the agent is not installed", places().front(),
+                    "it comes with the .deb and the wheel of joulery"};
   return complain("agent", error, 1);
 }
 

@@ -12,8 +12,18 @@ namespace {
 
 // The place of each family in the list.
 enum Family : std::size_t {
-  component_joules, overlap_joules, component_watts, overlap_watts, consumer_joules, consumer_watts, violations, missing_seconds,
-  agent_cpu, agent_memory, build_info, attribution_info
+  component_joules,
+  overlap_joules,
+  component_watts,
+  overlap_watts,
+  consumer_joules,
+  consumer_watts,
+  violations,
+  missing_seconds,
+  agent_cpu,
+  agent_memory,
+  build_info,
+  attribution_info
 };
 
 struct FamilyRow {
@@ -31,7 +41,8 @@ constexpr std::array<FamilyRow, attribution_info + 1> rows{{
     {"joulery_component_overlap_joules_total", counter, "joules",
      "Energy of what contains counted parts or lies inside them; never to be added to the node."},
     {"joulery_component_watts", gauge, "watts", "Mean power of each counted part over the agent's last tick."},
-    {"joulery_component_overlap_watts", gauge, "watts", "Mean power over the last tick of what contains counted parts or lies inside them."},
+    {"joulery_component_overlap_watts", gauge, "watts",
+     "Mean power over the last tick of what contains counted parts or lies inside them."},
     {"joulery_consumer_joules_total", counter, "joules",
      "Energy by consumer: each kind by itself sums to the node together with idle and unattributed. (other) takes over what lines that "
      "have gone had used: leave it out of rates."},

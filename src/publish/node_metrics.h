@@ -51,8 +51,7 @@ class NodeMetrics {
   };
   void choose(Kind& kind, const Uses& uses) const;
   void follow(const std::vector<std::string>& components);  // keeps what is remembered beside the components, should they change
-  void add_kind(ConsumerKind kind, const Uses& uses, const std::vector<std::string>& components, MetricFamily& joules,
-                MetricFamily& watts);
+  void add_kind(ConsumerKind kind, const Uses& uses, const std::vector<std::string>& components, MetricFamily& joules, MetricFamily& watts);
   void add_consumers(const NodeAccount& account, MetricFamily& joules, MetricFamily& watts);
 
   MetricsOptions options_;

@@ -124,7 +124,8 @@ void write_host(Request& request, const NodeAccount& account, std::string_view h
 
 void write_family(Request& request, const MetricFamily& family) {
   std::vector<Point> points;
-  for (const MetricSample& sample : family.samples) points.push_back({sample.value, Attributes(sample.labels.begin(), sample.labels.end())});
+  for (const MetricSample& sample : family.samples)
+    points.push_back({sample.value, Attributes(sample.labels.begin(), sample.labels.end())});
   const std::string name = otlp_name(family);
   request.metric({name, family.help, otlp_unit(family.unit), family.type}, points);
 }

@@ -52,7 +52,7 @@ int status_of(ErrorCode code) {
   return 500;
 }
 
-constexpr std::string_view code_names[] = {"usage",       "not_found", "permission", "io",      "format",
+constexpr std::string_view code_names[] = {"usage",        "not_found",   "permission", "io",   "format",
                                            "newer_format", "unsupported", "no_space",   "busy", "internal"};
 
 std::vector<std::string> words(std::string_view text) {
@@ -72,7 +72,9 @@ std::optional<Error> unknown_parameter(const HttpRequest& request, std::string_v
     if (std::ranges::find(names, name) != names.end()) continue;
     const std::string nearest = nearest_name(name, names);
     return Error{ErrorCode::usage, fmt::format("no parameter is called '{}'", name), request.path,
-                 names.empty() ? "this path takes none" : nearest.empty() ? fmt::format("it takes{}", known) : fmt::format("did you mean '{}'?", nearest)};
+                 names.empty()     ? "this path takes none"
+                 : nearest.empty() ? fmt::format("it takes{}", known)
+                                   : fmt::format("did you mean '{}'?", nearest)};
   }
   return std::nullopt;
 }
@@ -101,8 +103,12 @@ HttpAnswer error_answer(const Error& error) { return error_answer(status_of(erro
 HttpAnswer not_ready() { return error_answer({ErrorCode::busy, "the first tick is not over yet", "", "ask again in a second"}); }
 
 Api::Api(Access access, const NodeView& node, HistorySource* history, std::string version)
-    : access_(std::move(access)), view_(node), history_(history), version_(std::move(version)),
-      exact_{0, {}, NodeMetrics({.version = version_})}, open_{0, {}, NodeMetrics({.version = version_})} {}
+    : access_(std::move(access)),
+      view_(node),
+      history_(history),
+      version_(std::move(version)),
+      exact_{0, {}, NodeMetrics({.version = version_})},
+      open_{0, {}, NodeMetrics({.version = version_})} {}
 
 void Api::refresh() {
   const std::uint64_t newest = view_.generation();
@@ -133,7 +139,8 @@ HttpAnswer Api::answer(const HttpRequest& request, bool loopback) {
     std::vector<std::string> paths;
     for (const ApiPaths::Row& one : ApiPaths::rows) paths.emplace_back(one.path);
     const std::string nearest = nearest_name(request.path, paths);
-    return error_answer({ErrorCode::not_found, "there is nothing here", request.path, nearest.empty() ? "/ lists what there is" : "did you mean " + nearest + "?"});
+    return error_answer({ErrorCode::not_found, "there is nothing here", request.path,
+                         nearest.empty() ? "/ lists what there is" : "did you mean " + nearest + "?"});
   }
   if (const auto unknown = unknown_parameter(request, row->parameters)) return error_answer(*unknown);
   return (this->*row->handler)({request, verdict.trusted});

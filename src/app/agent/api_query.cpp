@@ -19,7 +19,9 @@ constexpr std::int64_t most_steps = 11'000, usual_steps = 300, second_ns = 1'000
 constexpr double open_step = 0.1;  // of joules and watts, for readers without the token
 
 bool is_series_name(std::string_view text) {
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':'; };
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+  };
   return !text.empty() && text.size() <= 200 && !(text[0] >= '0' && text[0] <= '9') && std::ranges::all_of(text, fits);
 }
 
@@ -41,7 +43,8 @@ Result<WallTime> parse_time(const std::string& text, const char* name, WallTime 
 Result<Duration> parse_step(const std::string& text) {
   const bool bare = std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   const auto step = parse_duration(bare ? text + "s" : text);
-  if (!step || step->base_units() < second_ns) return fail(ErrorCode::usage, fmt::format("'{}' is no step", text), "step", "give 1s or more: 10s, 1m, 1h");
+  if (!step || step->base_units() < second_ns)
+    return fail(ErrorCode::usage, fmt::format("'{}' is no step", text), "step", "give 1s or more: 10s, 1m, 1h");
   return *step;
 }
 
@@ -63,7 +66,9 @@ Duration usual_step(Duration length) {
   return nanoseconds(std::max<std::int64_t>(1, seconds_a_step) * second_ns);
 }
 
-bool is_rounded(std::string_view series) { return series.find("joules") != std::string_view::npos || series.find("watts") != std::string_view::npos; }
+bool is_rounded(std::string_view series) {
+  return series.find("joules") != std::string_view::npos || series.find("watts") != std::string_view::npos;
+}
 
 void write_series(JsonWriter& json, const HistorySeries& series, bool rounded) {
   json.begin_object().key("labels").begin_object();

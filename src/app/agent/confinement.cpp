@@ -21,17 +21,51 @@ constexpr std::array kept_capabilities{CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_
 
 // What no part of an agent does.
 constexpr long refused_calls[] = {
-    SYS_init_module, SYS_finit_module,  SYS_delete_module, SYS_kexec_load,   SYS_reboot,       SYS_swapon,        SYS_swapoff,
-    SYS_mount,       SYS_umount2,       SYS_pivot_root,    SYS_chroot,       SYS_open_tree,    SYS_move_mount,    SYS_fsopen,
-    SYS_fsconfig,    SYS_fsmount,       SYS_ptrace,        SYS_process_vm_readv, SYS_process_vm_writev, SYS_unshare, SYS_setns,
-    SYS_settimeofday, SYS_clock_settime, SYS_adjtimex,     SYS_sethostname,  SYS_setdomainname, SYS_acct,         SYS_quotactl,
-    SYS_keyctl,      SYS_add_key,       SYS_request_key,   SYS_userfaultfd,  SYS_setuid,       SYS_setgid,        SYS_setresuid,
-    SYS_setresgid,   SYS_setgroups,     SYS_personality,   SYS_syslog,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_unshare,
+    SYS_setns,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_userfaultfd,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_personality,
+    SYS_syslog,
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
 #endif
 #ifdef SYS_iopl
-    SYS_iopl,        SYS_ioperm,
+    SYS_iopl,
+    SYS_ioperm,
 #endif
 };
 
@@ -47,8 +81,8 @@ sock_filter give(std::uint32_t what) { return BPF_STMT(BPF_RET | BPF_K, what); }
 // Another architecture's calls have other numbers: they are refused altogether.
 std::vector<sock_filter> filter_of(bool runs_programs) {
   constexpr std::uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
-  std::vector<sock_filter> program{load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0), give(refuse),
-                                   load(offsetof(seccomp_data, nr))};
+  std::vector<sock_filter> program{load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0),
+                                   give(refuse), load(offsetof(seccomp_data, nr))};
   const auto refuse_call = [&](long number) {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1));
     program.push_back(give(refuse));
@@ -74,7 +108,8 @@ Result<int> drop_capabilities() {
     if (!is_kept(capability) && ::prctl(PR_CAPBSET_READ, capability) == 1 && ::prctl(PR_CAPBSET_DROP, capability) == 0) ++dropped;
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2]{};
-  if (::syscall(SYS_capget, &header, sets) != 0) return std::unexpected(error_from_errno(errno, "cannot read this process's rights", "capget"));
+  if (::syscall(SYS_capget, &header, sets) != 0)
+    return std::unexpected(error_from_errno(errno, "cannot read this process's rights", "capget"));
   std::uint32_t kept[2]{};
   for (const int capability : kept_capabilities) kept[capability / 32] |= 1u << (capability % 32);
   for (int i = 0; i < 2; ++i) {

@@ -19,8 +19,7 @@ HttpConnection::HttpConnection(Socket socket, bool loopback, const HttpLimits& l
     : socket_(std::move(socket)), loopback_(loopback), limits_(limits), wanted_(POLLIN), deadline_(now + limits.request) {}
 
 void HttpConnection::step(HttpHandler& handler, bool streams_left, MonoTime now) {
-  while (!finished() && advance(handler, streams_left, now)) {
-  }
+  while (!finished() && advance(handler, streams_left, now)) {}
 }
 
 bool HttpConnection::advance(HttpHandler& handler, bool streams_left, MonoTime now) {

@@ -18,7 +18,9 @@ bool is_token(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
-bool is_token(std::string_view text) { return !text.empty() && std::ranges::all_of(text, [](char c) { return is_token(c); }); }
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return is_token(c); });
+}
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -65,10 +67,12 @@ Refusal parse_line(std::string_view line, HttpRequest& request) {
   const std::string_view method = line.substr(0, first), target = line.substr(first + 1, last - first - 1), version = line.substr(last + 1);
   if (!is_token(method)) return {400, "the method is no word"};
   if (version != "HTTP/1.1" && version != "HTTP/1.0")
-    return version.starts_with("HTTP/") ? Refusal{505, "the agent speaks HTTP/1.1"} : Refusal{400, "the request line names no version of HTTP"};
+    return version.starts_with("HTTP/") ? Refusal{505, "the agent speaks HTTP/1.1"}
+                                        : Refusal{400, "the request line names no version of HTTP"};
   if (target.size() > most_target_bytes) return {414, "the address is too long"};
   if (!target.starts_with('/')) return {400, "the address must begin with a slash"};
-  if (std::ranges::any_of(target, [](char c) { return c == ' ' || c == '#' || is_control(c); })) return {400, "the address holds what none may hold"};
+  if (std::ranges::any_of(target, [](char c) { return c == ' ' || c == '#' || is_control(c); }))
+    return {400, "the address holds what none may hold"};
   const auto mark = target.find('?');
   request.method = method;
   request.path = target.substr(0, mark);
@@ -138,10 +142,21 @@ struct Phrase {
   int status;
   std::string_view text;
 };
-constexpr Phrase phrases[] = {{200, "OK"}, {400, "Bad Request"}, {401, "Unauthorized"}, {403, "Forbidden"}, {404, "Not Found"},
-                              {405, "Method Not Allowed"}, {408, "Request Timeout"}, {413, "Content Too Large"}, {414, "URI Too Long"},
-                              {421, "Misdirected Request"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
-                              {501, "Not Implemented"}, {503, "Service Unavailable"}, {505, "HTTP Version Not Supported"}};
+constexpr Phrase phrases[] = {{200, "OK"},
+                              {400, "Bad Request"},
+                              {401, "Unauthorized"},
+                              {403, "Forbidden"},
+                              {404, "Not Found"},
+                              {405, "Method Not Allowed"},
+                              {408, "Request Timeout"},
+                              {413, "Content Too Large"},
+                              {414, "URI Too Long"},
+                              {421, "Misdirected Request"},
+                              {431, "Request Header Fields Too Large"},
+                              {500, "Internal Server Error"},
+                              {501, "Not Implemented"},
+                              {503, "Service Unavailable"},
+                              {505, "HTTP Version Not Supported"}};
 
 }  // namespace
 

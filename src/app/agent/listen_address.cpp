@@ -92,7 +92,8 @@ Result<int> ListenAddress::open() const {
   const int number = errno;
   ::close(descriptor);
   if (number == EADDRINUSE)
-    return fail(ErrorCode::busy, "another program listens there", text(), "is an agent running already? another address: --listen ADDRESS:PORT");
+    return fail(ErrorCode::busy, "another program listens there", text(),
+                "is an agent running already? another address: --listen ADDRESS:PORT");
   return std::unexpected(error_from_errno(number, "cannot listen", text()));
 }
 

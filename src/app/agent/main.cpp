@@ -26,8 +26,12 @@ std::optional<int> read_options(std::vector<std::string> arguments, AgentWords& 
   app.add_option("--store", words.options.store, "folder of the history")->type_name("DIR");
   app.add_option("--sysroot", words.options.watch.sysroot, "read meters from a tree with sys/ and proc/ in it")->type_name("DIR");
   app.add_option("--interval", words.interval, "time between ticks, 100ms to 1h (1s)")->type_name("TIME");
-  app.add_option("--idle", words.options.watch.idle, "who carries static power: separate, proportional or reserved (separate)")->type_name("POLICY");
-  app.add_option("--estimate", words.options.watch.estimate, "auto, all or none: which parts without a sensor to estimate")->type_name("WHICH");
+  app.add_option("--idle", words.options.watch.idle, "who carries static power: separate, proportional or reserved (separate)")
+      ->type_name("POLICY");
+  app.add_option("--estimate", words.options.watch.estimate, "auto, all or none: which parts without a sensor to estimate")
+      ->type_name("WHICH");
+  app.add_option("--cpu-time", words.options.watch.cpu_time, "auto, ebpf or proc: how it is known who used the CPUs (auto)")
+      ->type_name("HOW");
   app.add_flag("--unconfined", words.unconfined, "keep all rights and system calls, for a debugger");
   add_set_option(app, words.sets);
   return parse(app, std::move(arguments));

@@ -19,7 +19,11 @@ std::vector<MetricFamily> push_families() {
   constexpr auto counter = MetricType::counter;
   constexpr auto gauge = MetricType::gauge;
   return {{"joulery_push_sent_samples_total", counter, "", "Samples that a target has taken.", {}},
-          {"joulery_push_failed_requests_total", counter, "", "Requests that a target did not answer well, by reason; they are sent again.", {}},
+          {"joulery_push_failed_requests_total",
+           counter,
+           "",
+           "Requests that a target did not answer well, by reason; they are sent again.",
+           {}},
           {"joulery_push_dropped_samples_total", counter, "", "Samples that a target will not get, by reason.", {}},
           {"joulery_push_queued_bytes", gauge, "bytes", "What waits for a target.", {}},
           {"joulery_push_damaged_bytes_total", counter, "bytes", "What was damaged in a queue's files and passed over.", {}},
@@ -41,8 +45,7 @@ void add_figures(const Pusher& pusher, std::vector<MetricFamily>& families) {
   for (const auto& [reason, count] : counters.dropped_samples) by_reason(dropped_samples, reason, count);
   families[queued_bytes].samples.push_back({{target}, whole(queue.queued_bytes)});
   families[damaged_bytes].samples.push_back({{target}, whole(queue.damaged_bytes)});
-  if (counters.last_sent)
-    families[last_sent].samples.push_back({{target}, MetricValue::exact(counters.last_sent->ns / 1'000'000, 3)});
+  if (counters.last_sent) families[last_sent].samples.push_back({{target}, MetricValue::exact(counters.last_sent->ns / 1'000'000, 3)});
 }
 
 }  // namespace

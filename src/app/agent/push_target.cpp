@@ -35,7 +35,8 @@ Result<void> read_times(const Settings& settings, const std::string& section, Pu
                                           {".longest_pause", &target.longest_pause, milliseconds(10)}}) {
     const auto given = settings.duration(section + name);
     if (!given) return std::unexpected(given.error());
-    if (*given && **given < least) return std::unexpected(wrong(settings, section + name, fmt::format("'{}{}' is too short", section, name)));
+    if (*given && **given < least)
+      return std::unexpected(wrong(settings, section + name, fmt::format("'{}{}' is too short", section, name)));
     *time = given->value_or(*time);
   }
   return {};

@@ -45,7 +45,8 @@ Result<ServeOptions> serve_options(const Settings& settings) {
   if (!token) return std::unexpected(token.error());
   if (!*token) return options;
   if ((*token)->secret.size() < shortest_token)
-    return fail(ErrorCode::usage, "the token is too short to be safe: 16 characters or more", "agent.token_file", "openssl rand -hex 32 makes one");
+    return fail(ErrorCode::usage, "the token is too short to be safe: 16 characters or more", "agent.token_file",
+                "openssl rand -hex 32 makes one");
   if (!(*token)->warning.empty()) options.warnings.push_back((*token)->warning);
   options.token = std::move((*token)->secret);
   return options;

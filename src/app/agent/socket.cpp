@@ -27,7 +27,8 @@ Result<void> check_key(const std::string& file) {
   struct stat status{};
   if (::stat(file.c_str(), &status) != 0) return std::unexpected(error_from_errno(errno, "cannot read the private key", file));
   if ((status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) != 0)
-    return fail(ErrorCode::permission, "the private key is open to others", file, "chmod 640 " + file + "; then make a new key, for others may have read it");
+    return fail(ErrorCode::permission, "the private key is open to others", file,
+                "chmod 640 " + file + "; then make a new key, for others may have read it");
   return {};
 }
 
@@ -48,7 +49,8 @@ Result<TlsIdentity> TlsIdentity::load(const std::string& certificate_file, const
   ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   ::SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   if (::SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1)
-    return fail(ErrorCode::format, "cannot use the certificate: " + last_reason(), certificate_file, "it must be PEM, the server's own first");
+    return fail(ErrorCode::format, "cannot use the certificate: " + last_reason(), certificate_file,
+                "it must be PEM, the server's own first");
   if (::SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1)
     return fail(ErrorCode::format, "cannot use the private key: " + last_reason(), key_file, "it must be PEM, and that of the certificate");
   if (::SSL_CTX_check_private_key(context) != 1) return fail(ErrorCode::format, "the private key is not that of the certificate", key_file);

@@ -29,10 +29,8 @@ void StoredAccount::add_components(const std::vector<ComponentAccount>& componen
       const auto [at, is_new] = components_.try_emplace({name, component.component, quality});
       Kept& kept = at->second;
       if (is_new)
-        kept.series = store_.series({name,
-                                     {{"component", component.component}, {"quality", std::string(name_of(quality))}},
-                                     millijoule,
-                                     SeriesKind::sum});
+        kept.series = store_.series(
+            {name, {{"component", component.component}, {"quality", std::string(name_of(quality))}}, millijoule, SeriesKind::sum});
       if (quality == component.quality || energy > kept.total) samples.push_back({kept.series, kept.counts.up_to(energy)});
       kept.total = energy;
     }

@@ -20,9 +20,7 @@ namespace joulery {
 // How fine: each level holds the sums of the one before.
 enum class Level : std::uint8_t { raw, minute, hour };
 constexpr std::int64_t slot_ms(Level level) { return level == Level::hour ? 3'600'000 : level == Level::minute ? 60'000 : 1; }
-constexpr std::string_view name_of(Level level) {
-  return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw";
-}
+constexpr std::string_view name_of(Level level) { return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw"; }
 
 inline constexpr std::int64_t hour_ms = 3'600'000, day_ms = 24 * hour_ms;
 inline constexpr std::int64_t store_application_id = 0x4a535452;  // "JSTR"

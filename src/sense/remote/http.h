@@ -37,12 +37,12 @@ Result<HttpAccess> read_http_access(const Settings& settings, const std::string&
 struct HttpRequest {
   std::string method = "GET";
   std::string url;
-  std::string body = {};                       // of `content_type`; overwritten after it was sent where it holds a secret (by the caller)
-  const Secret* session_token = nullptr;       // X-Auth-Token
+  std::string body = {};  // of `content_type`; overwritten after it was sent where it holds a secret (by the caller)
+  const Secret* session_token = nullptr;  // X-Auth-Token
   std::string content_type = "application/json";
-  std::vector<std::string> headers = {};       // "Content-Encoding: snappy"; no secrets
-  std::size_t most_bytes = 4 << 20;            // of the answer
-  bool close = false;                          // the connection is not kept for a next request
+  std::vector<std::string> headers = {};  // "Content-Encoding: snappy"; no secrets
+  std::size_t most_bytes = 4 << 20;  // of the answer
+  bool close = false;  // the connection is not kept for a next request
 };
 
 struct HttpAnswer {

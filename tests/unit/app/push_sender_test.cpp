@@ -205,9 +205,9 @@ TEST(PushTargets, AreReadFromTheirSections) {
 TEST(PushTargets, WhatMakesNoSenseIsRefusedWithItsPlace) {
   std::vector<std::string> warnings;
   const std::pair<std::string, SettingValue> url{"url", "http://v.lan"};
-  for (const auto& settings :
-       {settings_of({{"kind", "otlp"}}), settings_of({url, {"kind", "graphite"}}), settings_of({url, {"labels", "team"}}),
-        settings_of({url, {"labels", "__name__=x"}}), settings_of({url, {"interval", "1ms"}}), settings_of({url, {"queue_mib", std::int64_t{0}}})}) {
+  for (const auto& settings : {settings_of({{"kind", "otlp"}}), settings_of({url, {"kind", "graphite"}}),
+                               settings_of({url, {"labels", "team"}}), settings_of({url, {"labels", "__name__=x"}}),
+                               settings_of({url, {"interval", "1ms"}}), settings_of({url, {"queue_mib", std::int64_t{0}}})}) {
     const auto targets = read_push_targets(settings, warnings);
     ASSERT_FALSE(targets);
     EXPECT_EQ(targets.error().code, ErrorCode::usage);

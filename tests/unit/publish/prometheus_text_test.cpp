@@ -59,7 +59,8 @@ TEST(PrometheusText, ScrapersGetWhatTheyAskFor) {
       {"*/*", prometheus},
       {"text/html,application/xhtml+xml,*/*;q=0.8", prometheus},
       // Prometheus 2.42 and 2.53
-      {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+      {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/"
+       "*;q=0.1",
        openmetrics},
       {"application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3",
        openmetrics},

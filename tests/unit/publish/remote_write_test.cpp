@@ -58,10 +58,18 @@ TEST(RemoteWrite, AWriteRequestByHand) {
   EXPECT_EQ(request.samples, 1u);
   EXPECT_EQ(hex(request.bytes),
             "0a31"
-            "0a0d" "0a085f5f6e616d655f5f" "12016d"  // __name__ = m
-            "0a06" "0a0161" "120162"                // a = b
-            "0a06" "0a017a" "120131"                // z = 1
-            "1210" "09000000000000f83f" "10fbd095ffbc31");
+            "0a0d"
+            "0a085f5f6e616d655f5f"
+            "12016d"  // __name__ = m
+            "0a06"
+            "0a0161"
+            "120162"                // a = b
+            "0a06"
+            "0a017a"
+            "120131"                // z = 1
+            "1210"
+            "09000000000000f83f"
+            "10fbd095ffbc31");
 }
 
 TEST(RemoteWrite, ASamplesOwnLabelWinsAnEmptyOneIsNoneAndAllIsUtf8) {

@@ -11,14 +11,29 @@ ConsumerAccount consumer(ConsumerKind kind, std::string name, std::vector<std::i
 }
 
 void add_components(NodeAccount& node) {
-  node.components.push_back({"node/cpu/package-0", "rapl.powercap", Quality::measured,
-                             {{Quality::measured, microjoules(1'000'000'007)}, {Quality::estimated, microjoules(500'000)}}, watts(21.5), "", watts(5)});
-  node.components.push_back({"node/dram/package-0", "rapl.powercap", Quality::measured, {{Quality::measured, microjoules(60'000'003)}},
-                             watts(1.25), "", watts(0.5)});
-  node.components.push_back({"node/gpu/0", "", Quality::missing, {{Quality::integrated, microjoules(7'500'000'001)}}, std::nullopt,
-                             "the driver does not answer", {}});
-  node.overlaps.push_back({"node/cpu/package-0/core", "rapl.powercap", Quality::measured, {{Quality::measured, microjoules(700'000'000)}},
-                           watts(15), "", {}});
+  node.components.push_back({"node/cpu/package-0",
+                             "rapl.powercap",
+                             Quality::measured,
+                             {{Quality::measured, microjoules(1'000'000'007)}, {Quality::estimated, microjoules(500'000)}},
+                             watts(21.5),
+                             "",
+                             watts(5)});
+  node.components.push_back({"node/dram/package-0",
+                             "rapl.powercap",
+                             Quality::measured,
+                             {{Quality::measured, microjoules(60'000'003)}},
+                             watts(1.25),
+                             "",
+                             watts(0.5)});
+  node.components.push_back({"node/gpu/0",
+                             "",
+                             Quality::missing,
+                             {{Quality::integrated, microjoules(7'500'000'001)}},
+                             std::nullopt,
+                             "the driver does not answer",
+                             {}});
+  node.overlaps.push_back(
+      {"node/cpu/package-0/core", "rapl.powercap", Quality::measured, {{Quality::measured, microjoules(700'000'000)}}, watts(15), "", {}});
 }
 
 void add_consumers(NodeAccount& node) {

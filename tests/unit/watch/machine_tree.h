@@ -20,7 +20,9 @@ class MachineTree {
   }
   void mounts(const std::string& text) const { write("proc/self/mountinfo", text); }
   // CPU time of the whole machine, in ticks, on two CPUs.
-  void busy(long ticks) const { write("proc/stat", "cpu  " + std::to_string(ticks) + " 0 0 9 9 9 9 9 0 0\ncpu0 1 0 0\ncpu1 1 0 0\nintr 5\n"); }
+  void busy(long ticks) const {
+    write("proc/stat", "cpu  " + std::to_string(ticks) + " 0 0 9 9 9 9 9 0 0\ncpu0 1 0 0\ncpu1 1 0 0\nintr 5\n");
+  }
 
   struct Process {
     int pid;
@@ -44,7 +46,7 @@ class MachineTree {
   // A cgroup below the mount; its id.
   std::uint64_t cgroup(const std::string& path, const std::string& mount = "sys/fs/cgroup") const {
     fs::create_directories(folder_ / (mount + path));
-    struct stat info {};
+    struct stat info{};
     stat((folder_ / (mount + path)).c_str(), &info);
     return info.st_ino;
   }

@@ -53,13 +53,20 @@ void grow(NodeAccount& account) {
 bool read_options(int count, char** values, ServeOptions& options, int& tick_ms) {
   for (int i = 1; i + 1 < count; i += 2) {
     const std::string name = values[i], value = values[i + 1];
-    if (name == "--listen") options.listen.push_back(value);
-    else if (name == "--cert") options.certificate = value;
-    else if (name == "--key") options.key = value;
-    else if (name == "--token-env") options.token = Secret(std::getenv(value.c_str()) ? std::getenv(value.c_str()) : "");
-    else if (name == "--host") options.hosts.push_back(value);
-    else if (name == "--tick") tick_ms = std::atoi(value.c_str());
-    else return false;
+    if (name == "--listen")
+      options.listen.push_back(value);
+    else if (name == "--cert")
+      options.certificate = value;
+    else if (name == "--key")
+      options.key = value;
+    else if (name == "--token-env")
+      options.token = Secret(std::getenv(value.c_str()) ? std::getenv(value.c_str()) : "");
+    else if (name == "--host")
+      options.hosts.push_back(value);
+    else if (name == "--tick")
+      tick_ms = std::atoi(value.c_str());
+    else
+      return false;
   }
   return true;
 }
@@ -88,7 +95,10 @@ int main(int count, char** values) {
     if (::poll(&end, 1, tick_ms) > 0) break;
     grow(account);
     node.set(account);
-    node.set(AgentHealth{milliseconds(1000 * ticks), milliseconds(1000), ticks, 0,
+    node.set(AgentHealth{milliseconds(1000 * ticks),
+                         milliseconds(1000),
+                         ticks,
+                         0,
                          {{"store", true, ""}, {"push/central", false, "the target does not answer since 12 s"}}});
     (*server)->tick();
   }
