@@ -94,6 +94,15 @@ constexpr KnownKey keys[] = {
     {"agent.push.*.token_env", text, "", "environment variable that holds a bearer token"},
     {"agent.push.*.ca_file", text, "", "certificate authority that signed the target's certificate, PEM"},
     {"agent.push.*.insecure", flag, "false", "take any certificate: whoever stands between can read the password"},
+    {"fleet.url", url, "", "the engine that joulery fleet asks: http://prometheus.lan:9090, http://victoria.lan:8428"},
+    {"fleet.timeout", duration, "60s", "how long an answer of it may take"},
+    {"fleet.user", text, "", "user name at the engine"},
+    {"fleet.password_file", text, "", "file that holds the password; only its owner may read it"},
+    {"fleet.password_env", text, "", "environment variable that holds the password"},
+    {"fleet.token_file", text, "", "file that holds a bearer token"},
+    {"fleet.token_env", text, "", "environment variable that holds a bearer token"},
+    {"fleet.ca_file", text, "", "certificate authority that signed the engine's certificate, PEM"},
+    {"fleet.insecure", flag, "false", "take any certificate: whoever stands between can read the password"},
 };
 
 std::string_view first_part(std::string_view key) { return key.substr(0, key.find('.')); }

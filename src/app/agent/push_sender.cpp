@@ -153,6 +153,7 @@ PushSender::Batch PushSender::next_batch() {
     batch.body += samples.bytes;
     batch.samples += samples.count;
   }
+  batch.all = !one_by_one_ && batch.body.size() < most_bytes_ / 2;
   if (other) drop("other_kind", other, "they were queued for a target of another kind");
   return batch;
 }
@@ -164,7 +165,9 @@ std::optional<Duration> PushSender::step() {
     queue_.done(batch.last);
     return Duration{};
   }
-  const auto answer = transport_(request_for(target_, batch.body), target_.timeout);
+  HttpRequest request = request_for(target_, batch.body);
+  request.close = batch.all;
+  const auto answer = transport_(request, target_.timeout);
   if (!answer) return failed(std::string(reason_name(answer.error().reason)), answer.error().what);
   const int status = answer->status;
   const std::string text = fmt::format("it answers HTTP {}: {}", status, printable(std::string_view(answer->body).substr(0, most_told)));

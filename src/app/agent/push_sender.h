@@ -10,6 +10,9 @@
 //   400 and others  the batch is sent again frame by frame, and only the frames that are refused by themselves are dropped: a
 //                   batch that was taken but not acknowledged in time holds frames that some engines refuse to take twice.
 //
+// A connection is kept only while there is more to send: an engine has a greatest number of them (Prometheus: 512), which a
+// fleet of nodes that each keep one would use up.
+//
 // Invariant: a frame leaves the queue only after its target took or refused it. Used by one thread; counters() by any.
 #pragma once
 
@@ -53,6 +56,7 @@ class PushSender {
     std::string body;
     std::uint64_t last = 0, samples = 0;
     std::size_t frames = 0;
+    bool all = false;  // most likely nothing is left after it
   };
   Batch next_batch();
   Duration sent(const Batch& batch, const HttpAnswer& answer);

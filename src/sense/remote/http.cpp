@@ -180,6 +180,7 @@ Answer<HttpAnswer> HttpClient::send_once(const HttpRequest& request, Duration li
   api.set_option(easy, CURLOPT_FOLLOWLOCATION, 0L);
   api.set_option(easy, CURLOPT_TIMEOUT_MS, milliseconds_left);
   api.set_option(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds_left);
+  api.set_option(easy, CURLOPT_FORBID_REUSE, request.close ? 1L : 0L);
   api.set_option(easy, CURLOPT_USERAGENT, "joulery");
   api.set_option(easy, CURLOPT_HTTPHEADER, headers.get());
   api.set_option(easy, CURLOPT_SSL_VERIFYPEER, access_.insecure ? 0L : 1L);

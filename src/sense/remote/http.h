@@ -42,6 +42,7 @@ struct HttpRequest {
   std::string content_type = "application/json";
   std::vector<std::string> headers = {};  // "Content-Encoding: snappy"; no secrets
   std::size_t most_bytes = 4 << 20;  // of the answer
+  bool close = false;  // the connection is not kept for a next request
 };
 
 struct HttpAnswer {
