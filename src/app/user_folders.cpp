@@ -21,6 +21,12 @@ std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state
 std::string wall_model_file() { return user_config_folder() + "/wall_model.toml"; }
 std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
 
+std::string default_store_folder() {
+  const std::string of_the_machine = "/var/lib/joulery/store";
+  std::error_code ignored;
+  return std::filesystem::exists(of_the_machine, ignored) ? of_the_machine : user_data_folder() + "/store";
+}
+
 Result<std::string> make_passing_folder() {
   std::error_code failed;
   const auto folder = std::filesystem::temp_directory_path(failed);

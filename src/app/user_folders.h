@@ -19,6 +19,9 @@ std::string calibration_file();
 // What the wall delivers for what the parts take: written by joulery calibrate --wall.
 std::string wall_model_file();
 
+// Where an agent keeps its store: /var/lib/joulery/store where that exists, else the user's own data folder.
+std::string default_store_folder();
+
 // Makes a folder that nobody else knows, below $TMPDIR or /tmp. Errors: not_found, permission, no_space.
 Result<std::string> make_passing_folder();
 
