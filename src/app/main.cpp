@@ -21,6 +21,7 @@ constexpr Command commands[] = {
     {"import", "another tool's log as a recording: nvidia-smi, rocm-smi, perf, PTDaemon, ...", joulery::import_command},
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"top", "who burns how much, live: processes, containers, jobs, GPUs", joulery::top_command},
+    {"agent", "watch this node: measure, attribute, store, serve, push", joulery::agent_command},
     {"doctor", "which meters this machine has, and how to make the others work", joulery::doctor_command},
     {"calibrate", "teach the estimate what a wall meter shows", joulery::calibrate_command},
     {"config", "what is configured and where it was set: joulery config show --origin", joulery::config_command},

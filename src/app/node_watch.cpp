@@ -16,16 +16,27 @@ class NodeWatch::Rounds final : public RoundConsumer {
   void open(std::vector<RecordedDevice> devices) {
     constexpr std::size_t kept = 16;  // a counter that fell is told from one that stumbled by what comes next
     users_.resize(devices.size());
+    last_good_.resize(devices.size());
     window_ = std::make_unique<LiveWindow>(std::move(devices), kept);
   }
   const LiveWindow& window() const { return *window_; }
 
-  void take(const Round& round) override { window_->take(round); }
+  void take(const Round& round) override {
+    window_->take(round);
+    const auto good = std::ranges::find_if(round.readings, &Reading::ok);
+    if (good == round.readings.end()) return;
+    const std::lock_guard lock(mutex_);
+    last_good_[round.device] = good->after;
+  }
   void missed(std::size_t, MonoTime, std::int64_t) override {}
   void suspended(const Suspension& suspension) override { window_->suspended(suspension); }
   void processes(std::size_t device, MonoTime at, std::span<const DeviceProcess> users) override {
     const std::lock_guard lock(mutex_);
     users_[device] = {at, {users.begin(), users.end()}};
+  }
+  std::optional<MonoTime> last_good(std::size_t device) const {
+    const std::lock_guard lock(mutex_);
+    return last_good_[device];
   }
   // A device that has told nothing since `since` has no users.
   std::vector<DeviceProcess> users(MonoTime since) const {
@@ -40,6 +51,7 @@ class NodeWatch::Rounds final : public RoundConsumer {
   std::unique_ptr<LiveWindow> window_;
   mutable std::mutex mutex_;
   std::vector<std::pair<MonoTime, std::vector<DeviceProcess>>> users_;
+  std::vector<std::optional<MonoTime>> last_good_;
 };
 
 namespace {
@@ -88,11 +100,11 @@ ComponentReading reading_of(const Ledger& ledger, const Row& row, Interval when)
 
 }  // namespace
 
-NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::unique_ptr<CpuAccount> cpu, WorkloadOf workload_of)
+NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::unique_ptr<CpuAccount> cpu, Workloads workloads)
     : plan_(std::move(plan)),
       devices_(std::move(devices)),
       cpu_(std::move(cpu)),
-      workload_of_(std::move(workload_of)),
+      workloads_(std::move(workloads)),
       rounds_(std::make_unique<Rounds>()),
       sampler_(devices_, plan_.interval, *rounds_),
       accounts_(mono_now(), plan_.idle, plan_.linger) {
@@ -114,6 +126,10 @@ bool NodeWatch::tick() {
   if (now <= until_ || now == MonoTime{INT64_MAX}) return false;
   const NodeTick tick = judge({until_, now});
   until_ = now;
+  std::vector<ProcessId> ended;
+  for (const ProcessTick& process : tick.processes)
+    if (process.ended) ended.push_back(process.id);
+  workloads_.forget(ended);
   const std::lock_guard lock(mutex_);
   accounts_.add(tick);
   return true;
@@ -122,6 +138,19 @@ bool NodeWatch::tick() {
 NodeAccount NodeWatch::account() const {
   const std::lock_guard lock(mutex_);
   return accounts_.account();
+}
+
+std::vector<NodeWatch::DeviceState> NodeWatch::device_states() const {
+  std::vector<DeviceState> states;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    DeviceState state{devices_[d].kind, devices_[d].name, {}, std::nullopt};
+    for (const Channel& channel : devices_[d].meter->channels())
+      if (std::ranges::find(state.components, channel.component.path()) == state.components.end())
+        state.components.push_back(channel.component.path());
+    if (const auto last = rounds_->last_good(d)) state.age = mono_now() - *last;
+    states.push_back(std::move(state));
+  }
+  return states;
 }
 
 NodeTick NodeWatch::judge(Interval when) {
@@ -166,7 +195,7 @@ void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
   for (const CpuUse& use : uses.processes) {
     ConsumerUse consumed;
     consumed.cpu = use.cpu;
-    tick.processes.push_back({use.id, use.name, workload_of_(use), std::move(consumed), use.ended});
+    tick.processes.push_back({use.id, use.name, workloads_.of(use), std::move(consumed), use.ended});
   }
 }
 
@@ -181,7 +210,7 @@ ProcessTick& NodeWatch::process_at(std::int32_t pid, NodeTick& tick) {
     use.parent = stat->parent;
     use.name = stat->name;
   }
-  return tick.processes.emplace_back(ProcessTick{use.id, use.name, workload_of_(use), {}, false});
+  return tick.processes.emplace_back(ProcessTick{use.id, use.name, workloads_.of(use), {}, false});
 }
 
 std::map<std::string, std::string> NodeWatch::learnt() const {

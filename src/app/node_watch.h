@@ -4,7 +4,6 @@
 // Invariant: between two calls of tick() nothing is judged, so that one thread alone does the work, and others take copies.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,7 +19,7 @@
 #include "meter/sampler.h"
 #include "sense/meter.h"
 #include "watch/cpu_account.h"
-#include "watch/workload.h"
+#include "watch/workloads.h"
 
 namespace joulery {
 
@@ -37,10 +36,15 @@ struct NodeWatchPlan {
 
 class NodeWatch {
  public:
-  using WorkloadOf = std::function<Workload(const CpuUse&)>;
+  // How long ago a device gave its last good reading.
+  struct DeviceState {
+    std::string kind, name;
+    std::vector<std::string> components;
+    std::optional<Duration> age;           // empty: never
+  };
 
-  // `devices` as discovered; `cpu` tells who used the processors, `workload_of` whose a process is.
-  NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::unique_ptr<CpuAccount> cpu, WorkloadOf workload_of);
+  // `devices` as discovered; `cpu` tells who used the processors, `workloads` whose a process is.
+  NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::unique_ptr<CpuAccount> cpu, Workloads workloads);
   ~NodeWatch();
 
   void start();
@@ -53,6 +57,7 @@ class NodeWatch {
   // Of the last tick, for who keeps a history; by the thread that ticks.
   const NodeAccounts& accounts() const { return accounts_; }
   MonoTime now() const { return until_; }
+  std::vector<DeviceState> device_states() const;
 
   // What was learnt of static power, by component, for the next start.
   std::map<std::string, std::string> learnt() const;
@@ -69,7 +74,7 @@ class NodeWatch {
   NodeWatchPlan plan_;
   std::vector<Device> devices_;
   std::unique_ptr<CpuAccount> cpu_;
-  WorkloadOf workload_of_;
+  Workloads workloads_;
   std::unique_ptr<Rounds> rounds_;
   Sampler sampler_;
   std::map<std::string, StaticPower> static_power_;  // by component

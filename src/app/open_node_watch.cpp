@@ -7,19 +7,10 @@
 #include "app/measurement.h"
 #include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
-#include "watch/bpf_account.h"
+#include "watch/open_cpu_account.h"
+#include "watch/workloads.h"
 
 namespace joulery {
-namespace {
-
-Workload workload_of(const CpuUse& use) {
-  Workload workload;
-  workload.user = std::to_string(use.user);
-  return workload;
-}
-
-}  // namespace
-
 Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings) {
   const auto policy = parse_idle_policy(options.idle);
   if (!policy)
@@ -31,7 +22,9 @@ Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const S
   const CpuIdentity cpu = read_cpu_identity(machine);
   auto model = power_model_of(cpu);
   if (!model) return std::unexpected(model.error());
-  auto account = open_bpf_account({});
+  const auto choice = cpu_account_choice(options.cpu_time);
+  if (!choice) return fail(ErrorCode::usage, "no way to CPU time '" + options.cpu_time + "'", "--cpu-time", "auto, ebpf, proc");
+  auto account = open_cpu_account(options.sysroot, *choice);
   if (!account) return std::unexpected(account.error());
   OpenedNodeWatch opened;
   NodeWatchPlan plan;
@@ -43,7 +36,10 @@ Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const S
   plan.missing = missing_parts(found);
   plan.threads = cpu.threads;
   plan.root = options.sysroot;
-  opened.watch = std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(*account), workload_of);
+  opened.watch =
+      std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(account->account), Workloads(options.sysroot));
+  if (account->instead_of_ebpf)
+    opened.note = "CPU time by looks through /proc, which miss who comes and goes between two: " + account->instead_of_ebpf->line();
   opened.findings = std::move(found.findings);
   return opened;
 }

@@ -15,6 +15,7 @@ struct NodeWatchOptions {
   Duration linger = seconds(300);
   std::string idle = "separate";     // an IdlePolicy by name
   std::string estimate = "auto";     // "auto", "all", "none"
+  std::string cpu_time = "auto";     // a CpuAccountChoice by name
   std::string sysroot;
 };
 

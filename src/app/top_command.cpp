@@ -77,6 +77,11 @@ int live(NodeWatch& watch, TopWords& words, Duration interval) {
   }
 }
 
+// The rows that the agent's API gives: the kind, idle and unattributed.
+ConsumerChoice json_choice(const TopChoice& choice) {
+  return {{choice.kind, ConsumerKind::idle, ConsumerKind::unattributed}, choice.most.value_or(0), choice.order};
+}
+
 // Two ticks: after the first there is a use of CPUs to tell.
 int once(NodeWatch& watch, const TopWords& words, Duration interval) {
   const auto style = style_for(words.form, STDOUT_FILENO);
@@ -90,7 +95,7 @@ int once(NodeWatch& watch, const TopWords& words, Duration interval) {
     history.take(watch.account());
   }
   const NodeAccount account = watch.account();
-  if (words.form.json) return put(stdout, consumers_json(account, words.view.choice)) ? 0 : 1;
+  if (words.form.json) return put(stdout, consumers_json(account, json_choice(words.view.choice), false)) ? 0 : 1;
   constexpr int everything = 100'000;
   std::string text;
   for (const std::string& line : top_screen(account, history, words.view, *style, everything)) text += line + "\n";
@@ -111,20 +116,22 @@ std::optional<int> read_options(std::vector<std::string> arguments, TopWords& wo
   app.add_flag("--json", words.form.json, "print JSON; with --once");
   app.add_option("--color", words.form.color, "auto, always or never")->type_name("WHEN");
   app.add_option("--estimate", words.watch.estimate, "auto, all or none: which parts without a sensor to estimate")->type_name("WHICH");
+  app.add_option("--cpu-time", words.watch.cpu_time, "auto, ebpf or proc: how it is known who used the CPUs (auto)")->type_name("HOW");
   app.add_option("--sysroot", words.watch.sysroot, "read meters and processes from a tree with sys/ and proc/ in it")->type_name("DIR");
   add_set_option(app, words.sets);
   return parse(app, std::move(arguments));
 }
 
 Result<void> understand(TopWords& words) {
-  const auto kind = parse_consumer_kind(words.kind);
-  if (!kind)
-    return fail(ErrorCode::usage, "no kind of consumer '" + words.kind + "'", "--kind",
+  const auto kinds = parse_kinds(words.kind);
+  if (!kinds) return std::unexpected(kinds.error());
+  if (kinds->size() != 1 || kinds->front() >= ConsumerKind::idle)
+    return fail(ErrorCode::usage, "one kind of consumer at a time", "--kind",
                 "process, cgroup, container, pod, unit, job, step, user, tag");
-  const auto order = parse_consumer_order(words.order);
-  if (!order) return fail(ErrorCode::usage, "no order '" + words.order + "'", "--sort", "watts, joules, cpu, name");
+  const auto order = parse_order(words.order);
+  if (!order) return std::unexpected(order.error());
   if (words.form.json && !words.once) return fail(ErrorCode::usage, "JSON is of one look", "--json", "add --once");
-  words.view.choice.kind = *kind;
+  words.view.choice.kind = kinds->front();
   words.view.choice.order = *order;
   const auto interval = parse_interval(words.interval);
   if (!interval) return std::unexpected(interval.error());

@@ -1,5 +1,7 @@
 #include "app/user_folders.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +22,14 @@ std::string user_config_folder() { return folder("XDG_CONFIG_HOME", "/.config");
 std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
 std::string wall_model_file() { return user_config_folder() + "/wall_model.toml"; }
 std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
+
+Result<std::string> store_folder() {
+  const std::string folder = ::geteuid() == 0 ? "/var/lib/joulery" : user_state_folder() + "/agent";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return std::unexpected(error_from_errno(failed.value(), "cannot make the folder of the history", folder, "--store DIR"));
+  return folder;
+}
 
 Result<std::string> make_passing_folder() {
   std::error_code failed;

@@ -14,6 +14,10 @@ std::string user_config_folder();
 // $XDG_STATE_HOME/joulery, else ~/.local/state/joulery: what was learnt of this machine.
 std::string user_state_folder();
 
+// Of the agent's history: /var/lib/joulery for root, else below the user's state folder. Makes what is missing of it.
+// Errors: permission, no_space.
+Result<std::string> store_folder();
+
 // What a wall meter showed of this machine: written by joulery calibrate.
 std::string calibration_file();
 // What the wall delivers for what the parts take: written by joulery calibrate --wall.

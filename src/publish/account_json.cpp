@@ -45,19 +45,20 @@ void write_component(JsonWriter& json, const ComponentAccount& part, bool overla
   json.end_object();
 }
 
-// Joules and watts over all components of one of the kinds that every other kind shares.
-void write_common(JsonWriter& json, std::string_view key, const NodeAccount& account, ConsumerKind kind) {
-  Energy joules;
+// Joules and watts over all components of one of the kinds that every other kind shares. There is no idle account before any
+// static power was learnt.
+void write_common(JsonWriter& json, std::string_view key, const NodeAccount& account, ConsumerKind kind, std::string_view absent) {
+  std::optional<Energy> joules;
   std::optional<Power> power;
   for (const ConsumerAccount& consumer : account.consumers) {
     if (consumer.kind != kind) continue;
-    joules += sum_of(consumer.energy);
+    joules = joules.value_or(Energy{}) + sum_of(consumer.energy);
     if (consumer.power) power = power.value_or(Power()) + *consumer.power;
   }
   json.key(key).begin_object();
   json.key("joules").energy(joules);
   json.key("watts").number(number_of(power));
-  json.key("reason").text_or_null(power ? std::string_view() : not_yet);
+  json.key("reason").text_or_null(power ? std::string_view() : joules ? not_yet : absent);
   json.end_object();
 }
 
@@ -180,8 +181,8 @@ void write_node(JsonWriter& json, const NodeAccount& account, bool rounded) {
   json.key("quality").text(name_of(worst_quality(account)));
   json.key("joules").energy(node_energy(account));
   write_power(json, account);
-  write_common(json, "idle", account, ConsumerKind::idle);
-  write_common(json, "unattributed", account, ConsumerKind::unattributed);
+  write_common(json, "idle", account, ConsumerKind::idle, "static power is not learnt yet: there was no quiet moment");
+  write_common(json, "unattributed", account, ConsumerKind::unattributed, not_yet);
   json.key("components").begin_array();
   for (const ComponentAccount& part : account.components) write_component(json, part, false);
   for (const ComponentAccount& part : account.overlaps) write_component(json, part, true);

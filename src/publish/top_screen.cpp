@@ -71,7 +71,7 @@ std::string clock_text(Duration time) {
 }
 
 const char* title_of(ConsumerOrder order) {
-  constexpr const char* titles[] = {"watts", "joules", "CPU", "name"};
+  constexpr const char* titles[] = {"joules", "watts", "CPU", "name"};
   return titles[static_cast<unsigned>(order)];
 }
 
@@ -100,9 +100,9 @@ class Screen {
   }
 
   void head() {
-    const auto energy = node_energy(account_);
+    const bool any = std::ranges::any_of(account_.components, [](const ComponentAccount& component) { return !component.energy.empty(); });
     std::string text = fmt::format("joulery top  {}  {}  {}", clock_text(account_.now - account_.begin), watts_text(node_power(account_)),
-                                   energy ? to_text(*energy) : "missing");
+                                   any ? to_text(node_energy(account_)) : "missing");
     if (!account_.method.empty()) text += "  CPU time by " + account_.method;
     if (view_.paused) text += "  PAUSED";
     add(text, Ink::strong);
@@ -156,7 +156,7 @@ class Screen {
     return text;
   }
 
-  void add_row(const ConsumerRow& row, const char* indent = "") {
+  void add_row(const TopRow& row, const char* indent = "") {
     const bool person = row.account->kind != ConsumerKind::idle && row.account->kind != ConsumerKind::unattributed;
     add(numbers(*row.account, row.joules, row.share) + indent + name_of_row(*row.account), person ? Ink::plain : Ink::dim);
   }
@@ -166,8 +166,8 @@ class Screen {
   }
 
   void rows() {
-    std::vector<ConsumerRow> all = consumer_rows(account_, view_.choice);
-    std::vector<ConsumerRow> last;
+    std::vector<TopRow> all = top_rows(account_, view_.choice);
+    std::vector<TopRow> last;
     while (!all.empty() && all.back().account->kind >= ConsumerKind::idle) {
       if (all.back().account->kind == ConsumerKind::unattributed || idle_is_known()) last.insert(last.begin(), all.back());
       all.pop_back();
@@ -178,7 +178,7 @@ class Screen {
       tree_rows(all, end);
     else
       for (std::size_t i = std::min(view_.scrolled, all.size()); i < all.size() && lines_.size() < end; ++i) add_row(all[i]);
-    for (const ConsumerRow& row : last) add_row(row);
+    for (const TopRow& row : last) add_row(row);
   }
 
   static std::string group_of(const ConsumerAccount& process) {
@@ -188,11 +188,11 @@ class Screen {
   }
 
   // Groups in the order of their first, that is greatest, process.
-  void tree_rows(const std::vector<ConsumerRow>& all, std::size_t end) {
-    std::vector<std::pair<std::string, std::vector<const ConsumerRow*>>> groups;
-    for (const ConsumerRow& row : all) {
+  void tree_rows(const std::vector<TopRow>& all, std::size_t end) {
+    std::vector<std::pair<std::string, std::vector<const TopRow*>>> groups;
+    for (const TopRow& row : all) {
       const std::string name = group_of(*row.account);
-      auto group = std::ranges::find(groups, name, &std::pair<std::string, std::vector<const ConsumerRow*>>::first);
+      auto group = std::ranges::find(groups, name, &std::pair<std::string, std::vector<const TopRow*>>::first);
       if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
       group->second.push_back(&row);
     }
@@ -202,13 +202,13 @@ class Screen {
       ConsumerAccount sum;
       Energy joules;
       double share = 0;
-      for (const ConsumerRow* row : members) {
+      for (const TopRow* row : members) {
         joules += row->joules;
         share += row->share.value_or(0);
         if (row->account->power) sum.power = sum.power.value_or(Power{}) + *row->account->power;
       }
       if (wanted()) add(numbers(sum, joules, share) + printable(name), Ink::strong);
-      for (const ConsumerRow* row : members)
+      for (const TopRow* row : members)
         if (wanted()) add_row(*row, style_.unicode ? "└ " : "- ");
     }
   }

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "publish/consumers.h"
 #include "publish/style.h"
+#include "publish/top_rows.h"
 
 namespace joulery {
 
@@ -39,7 +39,7 @@ class TopHistory {
 };
 
 struct TopView {
-  ConsumerChoice choice;
+  TopChoice choice;
   bool tree = false;             // processes below the container, unit or user that they belong to
   bool paused = false;
   bool asking = false;           // a filter is being typed

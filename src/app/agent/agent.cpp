@@ -27,7 +27,7 @@
 namespace joulery {
 namespace {
 
-constexpr Duration learnt_period = seconds(600);
+constexpr Duration learnt_period = milliseconds(600'000);
 
 void say(const std::string& line) {
   fmt::print(stderr, "joulery agent: {}\n", line);
@@ -92,6 +92,7 @@ struct Agent::Parts {
   void tell();
   void keep_learnt() const { write_learnt(folder + "/static_power.json", opened.watch->learnt()); }
   AgentHealth health() const;
+  std::vector<MeterState> meter_states() const;
 };
 
 Agent::Agent() : parts_(std::make_unique<Parts>()) {}
@@ -163,6 +164,19 @@ AgentHealth Agent::Parts::health() const {
   return health;
 }
 
+// A finding that has a device is told with how old its last reading is.
+std::vector<MeterState> Agent::Parts::meter_states() const {
+  const auto devices = opened.watch->device_states();
+  std::vector<MeterState> states;
+  for (const Finding& finding : opened.findings) {
+    MeterState state{finding, {}, std::nullopt};
+    for (const NodeWatch::DeviceState& device : devices)
+      if (device.kind == finding.kind && device.name == finding.device) state.components = device.components, state.age = device.age;
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
 void Agent::Parts::tick() {
   if (!opened.watch->tick()) return;
   ++ticks;
@@ -175,7 +189,7 @@ void Agent::Parts::tick() {
   push->offer(account, opened.watch->now(), at);
   view.set(std::move(account));
   view.set(health());
-  view.set(opened.watch->meters(opened.findings));
+  view.set(meter_states());
   server->tick();
   tell();
   if (mono_now() < next_learnt) return;

@@ -30,6 +30,8 @@ std::optional<int> read_options(std::vector<std::string> arguments, AgentWords& 
       ->type_name("POLICY");
   app.add_option("--estimate", words.options.watch.estimate, "auto, all or none: which parts without a sensor to estimate")
       ->type_name("WHICH");
+  app.add_option("--cpu-time", words.options.watch.cpu_time, "auto, ebpf or proc: how it is known who used the CPUs (auto)")
+      ->type_name("HOW");
   app.add_flag("--unconfined", words.unconfined, "keep all rights and system calls, for a debugger");
   add_set_option(app, words.sets);
   return parse(app, std::move(arguments));

@@ -160,7 +160,7 @@ void NodeAccounts::add(const NodeTick& tick) {
   };
   for (std::size_t c = 0; c < known.size(); ++c) {
     burnt[places[c]] += known[c].energy;
-    book(consumer_of({ConsumerKind::idle, ""}), places[c], splits[c].idle);
+    if (known[c].idle) book(consumer_of({ConsumerKind::idle, ""}), places[c], splits[c].idle);
     book(consumer_of({ConsumerKind::unattributed, ""}), places[c], splits[c].unattributed);
   }
   for (std::size_t p = 0; p < tick.processes.size(); ++p) {
