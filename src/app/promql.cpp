@@ -85,7 +85,7 @@ Result<PromEndpoint> PromEndpoint::make(std::string url, HttpAccess access, Dura
 }
 
 Result<std::vector<PromSeries>> PromEndpoint::ask(const std::string& query, WallTime at) {
-  HttpRequest request{.method = "POST", .url = url_ + "/api/v1/query"};
+  HttpCall request{.method = "POST", .url = url_ + "/api/v1/query"};
   request.body = fmt::format("query={}&time={}.{:03}", percent_encoded(query), at.ns / 1'000'000'000, at.ns / 1'000'000 % 1000);
   request.content_type = "application/x-www-form-urlencoded";
   request.most_bytes = most_answer_bytes;
