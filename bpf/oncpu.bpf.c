@@ -14,9 +14,9 @@ typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
 #define UINT(name, value) int(*name)[value]
-#define TYPE(name, type) type* name
+#define TYPE(name, type) __typeof__(type)* name
 
-enum { map_hash = 1, map_percpu_array = 6, if_absent = 1 };
+enum { map_hash = 1, map_percpu_array = 6, map_lru_hash = 9, any = 0, if_absent = 1 };
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -27,7 +27,8 @@ static long (*const bpf_probe_read_kernel_str)(void* to, u32 size, const void* f
 // ---- the kernel's structures ------------------------------------------------------------------------------------
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct kernfs_node { u64 id; };
-struct cgroup { struct kernfs_node* kn; };
+struct cgroup_root { int hierarchy_id; };
+struct cgroup { struct kernfs_node* kn; struct cgroup_root* root; };
 struct cgroup_subsys_state { struct cgroup* cgroup; };
 struct css_set { struct cgroup_subsys_state* subsys[1]; struct cgroup* dfl_cgrp; };
 typedef struct { u32 val; } kuid_t;
@@ -65,25 +66,40 @@ struct {
   TYPE(value, struct oncpu_cpu);
 } cpus SEC(".maps");
 
+struct {
+  UINT(type, map_lru_hash);
+  UINT(max_entries, 1024);
+  TYPE(key, u64);
+  TYPE(value, char[oncpu_path_size]);
+} cgroups SEC(".maps");
+
+struct {
+  UINT(type, map_percpu_array);
+  UINT(max_entries, 1);
+  TYPE(key, u32);
+  TYPE(value, char[oncpu_path_size]);
+} scratch SEC(".maps");
+
 const volatile u32 hierarchy = oncpu_by_unified;  // set before loading; the branches not taken are dropped then
 
 char LICENSE[] SEC("license") = "GPL";
 
 // ---- the program ------------------------------------------------------------------------------------------------
-INLINE u64 cgroup_of(struct task_struct* task) {
+INLINE struct cgroup* cgroup_of(struct task_struct* task) {
   struct css_set* set = task->cgroups;
-  if (hierarchy == oncpu_by_unified) return set->dfl_cgrp->kn->id;
+  if (hierarchy == oncpu_by_unified) return set->dfl_cgrp;
   struct cgroup_subsys_state** states = set->subsys;
   if (hierarchy == oncpu_by_cpuacct) {
     if (!__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpuacct_cgrp_id, 0)) return 0;
-    return states[__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpuacct_cgrp_id, 1)]->cgroup->kn->id;
+    return states[__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpuacct_cgrp_id, 1)]->cgroup;
   }
   if (!__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpu_cgrp_id, 0)) return 0;
-  return states[__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpu_cgrp_id, 1)]->cgroup->kn->id;
+  return states[__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpu_cgrp_id, 1)]->cgroup;
 }
 
 INLINE struct oncpu_key key_of(struct task_struct* task, struct task_struct* leader) {
-  struct oncpu_key key = {.start = leader->start_boottime, .cgroup = cgroup_of(task), .pid = (u32)task->tgid, .zero = 0};
+  struct cgroup* cgroup = cgroup_of(task);
+  struct oncpu_key key = {.start = leader->start_boottime, .cgroup = cgroup ? cgroup->kn->id : 0, .pid = (u32)task->tgid, .zero = 0};
   return key;
 }
 
@@ -159,5 +175,19 @@ SEC("tp_btf/sched_process_exit") int on_exit(u64* arguments) {
   const struct oncpu_key key = key_of(task, task->group_leader);
   struct oncpu_value* row = bpf_map_lookup_elem(&processes, &key);
   if (row) row->ended = 1;
+  return 0;
+}
+
+// (struct cgroup* cgroup, const char* path): a container may be gone, with its cgroup, before the reader looks; its name is kept.
+// Ids are those of one hierarchy, so others are left out.
+SEC("tp_btf/cgroup_mkdir") int on_mkdir(u64* arguments) {
+  struct cgroup* made = (void*)arguments[0];
+  struct cgroup* ours = cgroup_of(bpf_get_current_task_btf());
+  if (!ours || ours->root != made->root) return 0;
+  const u32 zero = 0;
+  char* path = bpf_map_lookup_elem(&scratch, &zero);
+  if (!path) return 0;
+  const u64 id = made->kn->id;
+  if (bpf_probe_read_kernel_str(path, oncpu_path_size, (const void*)arguments[1]) > 0) bpf_map_update_elem(&cgroups, &id, path, any);
   return 0;
 }

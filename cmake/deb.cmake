@@ -7,8 +7,8 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "energy of AI work, from the wall to the t
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
   "Joulery runs a command and tells what it used: joules by component, by phase
 and by training step, with how each figure is known, carbon and cost. It holds
-the command, the library and headers to mark steps from C and C++, and the
-Python package.")
+the command, the agent that watches a node with its unit for systemd, the library
+and headers to mark steps from C and C++, and the Python package.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/near_names.h"
+#include "publish/metric.h"
 
 namespace joulery {
 namespace {
@@ -94,7 +95,7 @@ void write_row(JsonWriter& json, const ConsumerAccount& consumer, const NodeAcco
   json.key("joules").energy(joules);
   json.key("watts").number(number_of(consumer.power));
   json.key("share").number(no_share ? std::nullopt : std::optional(joules / whole));
-  json.key("cpu_seconds").raw(fmt::format("{:.9f}", to_seconds(consumer.cpu)));
+  json.key("cpu_seconds").raw(MetricValue::of(consumer.cpu).text());
   json.key("components").begin_object();
   for (std::size_t i = 0; i < std::min(account.components.size(), consumer.energy.size()); ++i)
     json.key(account.components[i].component).energy(consumer.energy[i]);
@@ -196,7 +197,7 @@ void write_node(JsonWriter& json, const NodeAccount& account, bool rounded) {
   }
   json.end_array();
   json.key("agent").begin_object();
-  json.key("cpu_seconds").number(to_seconds(account.own_cpu));
+  json.key("cpu_seconds").raw(MetricValue::of(account.own_cpu).text());
   json.key("resident_bytes").whole(account.own_memory);
   json.end_object();
 }

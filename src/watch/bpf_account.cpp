@@ -102,6 +102,7 @@ Result<CpuUses> BpfAccount::read() {
   const auto cpus = program_.read_cpus();
   if (!cpus) return std::unexpected(cpus.error());
   add_rows(*rows, uses);
+  uses.cgroups = program_.take_cgroups();
   std::uint64_t lost = 0;
   for (const oncpu_cpu& cpu : *cpus) lost += cpu.lost;
   uses.unattributed = nanoseconds(static_cast<std::int64_t>(lost - lost_));

@@ -48,6 +48,7 @@ struct BpfApi {
   int (*destroy_link)(bpf_link*);
   int (*lookup)(int map, const void* key, void* value);
   int (*lookup_batch)(int map, void* in, void* out, void* keys, void* values, std::uint32_t* count, const void* options);
+  int (*take_batch)(int map, void* in, void* out, void* keys, void* values, std::uint32_t* count, const void* options);
   int (*take)(int map, const void* key, void* value);  // looks up and deletes
   int (*remove)(int map, const void* key);
   int (*test_run)(int program, BpfTestRun* run);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -57,9 +58,9 @@ BpfProgram::BpfProgram(BpfProgram&& other) noexcept
     : api_(other.api_),
       object_(std::exchange(other.object_, nullptr)),
       links_(std::exchange(other.links_, {})),
-      room_(other.room_),
       processes_(other.processes_),
       cpus_(other.cpus_),
+      cgroups_(other.cgroups_),
       settle_(other.settle_) {}
 
 BpfProgram::~BpfProgram() {
@@ -94,20 +95,21 @@ Result<void> BpfProgram::prepare(const BpfAccountOptions& options) {
   bpf_map* constants = api_->find_map(object_, ".rodata");
   bpf_map* processes = api_->find_map(object_, "processes");
   bpf_map* cpus = api_->find_map(object_, "cpus");
+  bpf_map* cgroups = api_->find_map(object_, "cgroups");
   bpf_program* settle = api_->find_program(object_, "settle");
-  if (!constants || !processes || !cpus || !settle || api_->set_initial_value(constants, &hierarchy, sizeof hierarchy) != 0 ||
+  if (!constants || !processes || !cpus || !cgroups || !settle || api_->set_initial_value(constants, &hierarchy, sizeof hierarchy) != 0 ||
       api_->set_max_entries(processes, options.rows) != 0)
     return fail(ErrorCode::internal, "the eBPF program is not the one that belongs to this build");
   if (const int error = api_->load(object_); error != 0) return failed(-error, "cannot load the eBPF program");
-  room_ = options.rows;
   processes_ = api_->map_fd(processes);
   cpus_ = api_->map_fd(cpus);
+  cgroups_ = api_->map_fd(cgroups);
   settle_ = api_->program_fd(settle);
   return {};
 }
 
 Result<void> BpfProgram::attach() {
-  for (const char* name : {"on_exit", "on_rename", "on_switch"}) {
+  for (const char* name : {"on_mkdir", "on_exit", "on_rename", "on_switch"}) {
     bpf_program* program = api_->find_program(object_, name);
     errno = 0;
     bpf_link* link = program ? api_->attach(program) : nullptr;
@@ -147,6 +149,22 @@ Result<std::vector<BpfProgram::Row>> BpfProgram::read_rows() const {
     if (error != 0) return rows;  // that was the end
     place = next;
     first = false;
+  }
+}
+
+std::vector<CgroupName> BpfProgram::take_cgroups() const {
+  constexpr std::uint32_t at_once = 256;
+  std::vector<std::uint64_t> ids(at_once);
+  std::vector<std::array<char, oncpu_path_size>> paths(at_once);
+  std::vector<CgroupName> names;
+  std::uint32_t place = 0, next = 0;
+  for (bool first = true;; first = false, place = next) {
+    std::uint32_t count = at_once;
+    const int error = api_->take_batch(cgroups_, first ? nullptr : &place, &next, ids.data(), paths.data(), &count, nullptr);
+    if (error != 0 && error != -ENOENT) return names;
+    for (std::uint32_t i = 0; i < count; ++i)
+      names.push_back({ids[i], std::string(paths[i].data(), strnlen(paths[i].data(), oncpu_path_size))});
+    if (error != 0) return names;
   }
 }
 

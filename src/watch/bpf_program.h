@@ -29,6 +29,8 @@ class BpfProgram {
   // Bills what runs on that CPU up to now. False where the CPU is not online.
   bool settle(std::uint32_t cpu) const;
   Result<std::vector<Row>> read_rows() const;
+  // Cgroups that were made since the last call, as far as there was room for their names (1024).
+  std::vector<CgroupName> take_cgroups() const;
   // Removes a row and gives its last state; nothing where there is none.
   std::optional<oncpu_value> take(const oncpu_key& key) const;
 
@@ -40,8 +42,7 @@ class BpfProgram {
   const BpfApi* api_;
   bpf_object* object_;
   std::vector<bpf_link*> links_;
-  std::uint32_t room_ = 0;
-  int processes_ = -1, cpus_ = -1, settle_ = -1;
+  int processes_ = -1, cpus_ = -1, cgroups_ = -1, settle_ = -1;
 };
 
 }  // namespace joulery

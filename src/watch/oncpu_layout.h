@@ -27,4 +27,6 @@ struct oncpu_cpu {
   unsigned long long running; /* thread id, 0: idle */
 };
 
+enum { oncpu_path_size = 512 }; /* of a cgroup's path, with its end; a longer one is cut off */
+
 #endif

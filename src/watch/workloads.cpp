@@ -69,6 +69,15 @@ std::optional<std::string> Workloads::read(std::int32_t pid, std::string_view fi
   return read_small_file(fmt::format("{}/proc/{}/{}", root_, pid, file));
 }
 
+void Workloads::remember(std::uint64_t cgroup, const std::string& path) {
+  if (by_cgroup_.size() >= most_cgroups) by_cgroup_.clear();
+  if (cgroup != 0) by_cgroup_.insert_or_assign(cgroup, path);
+}
+
+void Workloads::learn(std::span<const CgroupName> made) {
+  for (const CgroupName& cgroup : made) remember(cgroup.id, cgroup.path);
+}
+
 // The part of a workload that its cgroup says. With v1 the other hierarchies may say more than the one that accounts CPU time,
 // but only of this process: others in the same cgroup need not be with it in theirs.
 Workload Workloads::cgroup_of(const CpuUse& use) {
@@ -77,8 +86,7 @@ Workload Workloads::cgroup_of(const CpuUse& use) {
     std::string path = cgroups_.path_in(*text);
     if (use.cgroup == 0 || cgroups_.id_of(path) == use.cgroup) {  // else it has moved meanwhile
       Workload workload = workload_of_proc_cgroup(*text);
-      if (by_cgroup_.size() >= most_cgroups) by_cgroup_.clear();
-      if (use.cgroup != 0) by_cgroup_.insert_or_assign(use.cgroup, path);
+      remember(use.cgroup, path);
       workload.cgroup = std::move(path);
       return workload;
     }

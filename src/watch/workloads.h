@@ -38,6 +38,8 @@ class Workloads {
   // `root` holds proc/, sys/ and etc/passwd, "" for this machine. Of rules that give the same tag the last one that fits wins.
   explicit Workloads(std::string root = {}, std::vector<TagRule> rules = {});
 
+  // The names of cgroups that the account has seen made. Before of() of the same look.
+  void learn(std::span<const CgroupName> made);
   // Valid until the next call of of() or forget().
   const Workload& of(const CpuUse& use);
   // Those that have ended: call it once what they used has been accounted for, else the table grows.
@@ -54,6 +56,7 @@ class Workloads {
     Workload all;
   };
 
+  void remember(std::uint64_t cgroup, const std::string& path);
   Workload cgroup_of(const CpuUse& use);
   std::string user_name(std::uint32_t user);
   Tags own_tags(const CpuUse& use) const;

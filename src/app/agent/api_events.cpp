@@ -35,7 +35,7 @@ std::string Api::event_text(const HttpRequest& request, bool trusted) {
 }
 
 std::string Api::event(const HttpRequest& stream) {
-  const bool trusted = access_.judge(stream, true).trusted;  // that it may read was judged when it began
+  const bool trusted = access_.judge(stream, false).trusted;  // whether it may read at all was judged when it began
   account(trusted);
   // Nothing new for this reader: the rounded account changes no more than once a second.
   if ((trusted ? exact_ : open_).generation != view_.generation()) return "";

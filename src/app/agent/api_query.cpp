@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -27,12 +28,20 @@ bool is_series_name(std::string_view text) {
 
 bool is_in_calendar(std::int64_t ns) { return ns >= 0 && ns < std::int64_t{9'000'000'000} * second_ns; }
 
+// A number is Unix seconds, whatever its size.
+std::optional<WallTime> parse_unix_seconds(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value < 9e9)) return std::nullopt;
+  return WallTime{static_cast<std::int64_t>(std::llround(value * 1e9))};
+}
+
 Result<WallTime> parse_time(const std::string& text, const char* name, WallTime now) {
   if (text == "now") return now;
   std::optional<WallTime> time;
   if (text.starts_with('-')) {
     if (const auto back = parse_duration(std::string_view(text).substr(1))) time = now - *back;
-  } else {
+  } else if (time = parse_unix_seconds(text); !time && text.find(':') != std::string::npos) {
     time = parse_wall_time(text, Duration());
   }
   if (!time || !is_in_calendar(time->ns))

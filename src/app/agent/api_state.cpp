@@ -62,11 +62,8 @@ HttpAnswer Api::health(const ApiCall& call) {
   json.key("ticks").whole(health.ticks);
   json.key("late_ticks").whole(health.late_ticks);
   json.key("violations").whole(now ? now->violations : 0);
-  json.key("cpu_seconds").number(now ? std::optional(to_seconds(now->own_cpu)) : std::nullopt);
-  if (now)
-    json.key("resident_bytes").whole(now->own_memory);
-  else
-    json.key("resident_bytes").null();
+  json.key("cpu_seconds").raw(now ? MetricValue::of(now->own_cpu).text() : "null");
+  json.key("resident_bytes").raw(now ? std::to_string(now->own_memory) : "null");
   json.key("reason").text_or_null(now ? "" : "the first tick is not over yet");
   json.key("parts").begin_array();
   for (const HealthPart& part : health.parts) write_part(json, part);

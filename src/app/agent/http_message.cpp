@@ -100,8 +100,8 @@ Refusal judge_headers(HttpRequest& request, bool needs_host) {
   if (std::ranges::count(request.headers, std::string("authorization"), &std::pair<std::string, std::string>::first) > 1)
     return {400, "there must be at most one Authorization header"};
   if (request.header("transfer-encoding")) return {501, "the agent takes no body"};
-  const std::string* length = request.header("content-length");
-  if (length && *length != "0") return {413, "the agent takes no body"};
+  for (const auto& [name, value] : request.headers)
+    if (name == "content-length" && value != "0") return {413, "the agent takes no body"};
   const std::string* connection = request.header("connection");
   if (connection) {
     const std::string wish = lower(*connection);

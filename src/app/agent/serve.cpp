@@ -1,6 +1,6 @@
 #include "app/agent/serve.h"
 
-#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/agent/api.h"
@@ -27,20 +27,30 @@ Result<void> check_reach(const ServeOptions& options, const std::vector<ListenAd
   return {};
 }
 
+// A relative path starts where the file that sets it lies.
+Result<std::string> path_setting(const Settings& settings, const std::string& key) {
+  const auto written = settings.text(key);
+  if (!written) return std::unexpected(written.error());
+  if (!*written) return std::string();
+  const Origin& origin = settings.find(key)->origin;
+  if (origin.line == 0 || (*written)->starts_with('/')) return **written;
+  return (std::filesystem::path(origin.name).parent_path() / **written).string();
+}
+
 }  // namespace
 
 Result<ServeOptions> serve_options(const Settings& settings) {
   ServeOptions options;
   const auto listen = settings.texts("agent.listen"), hosts = settings.texts("agent.hosts");
-  const auto certificate = settings.text("agent.tls_cert"), key = settings.text("agent.tls_key");
+  auto certificate = path_setting(settings, "agent.tls_cert"), key = path_setting(settings, "agent.tls_key");
   if (!listen) return std::unexpected(listen.error());
   if (!hosts) return std::unexpected(hosts.error());
   if (!certificate) return std::unexpected(certificate.error());
   if (!key) return std::unexpected(key.error());
   options.listen = listen->value_or(std::vector<std::string>());
   options.hosts = hosts->value_or(std::vector<std::string>());
-  options.certificate = certificate->value_or("");
-  options.key = key->value_or("");
+  options.certificate = *std::move(certificate);
+  options.key = *std::move(key);
   auto token = read_secret(settings, "agent", "token");
   if (!token) return std::unexpected(token.error());
   if (!*token) return options;

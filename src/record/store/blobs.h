@@ -17,7 +17,6 @@ namespace joulery {
 
 inline constexpr std::size_t most_block_rows = ColumnCodec::max_rows;
 inline constexpr std::size_t most_tail_samples = std::size_t{1} << 22;
-inline constexpr std::size_t pack_bytes = 64 * 1024;  // a pack is closed when it is as long as this
 
 // A number of a series in a day file, and its counts in one tick. Number 0 is not a series: it is the block's own coverage.
 struct FileSample {
@@ -64,7 +63,7 @@ class PackBuilder {
   // `coverage`: of a roll-up; null in raw packs.
   void add(std::int64_t series, const SeriesRows& rows, const Coverage* coverage, ColumnCodec& codec);
   bool empty() const { return numbers_.empty(); }
-  bool full() const { return entries_.size() >= pack_bytes; }
+  std::size_t bytes() const { return entries_.size(); }
   std::int64_t first() const { return numbers_.front(); }
   std::int64_t last() const { return numbers_.back(); }
   Bytes take();  // and starts anew

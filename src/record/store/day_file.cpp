@@ -122,7 +122,7 @@ Result<Database> open_day_for_writing(const std::string& path) {
   const auto named = database->integer("SELECT count(*) FROM sqlite_schema");
   if (!named) return std::unexpected(named.error());
   if (*named == 0) {
-    if (auto done = database->execute("PRAGMA synchronous=OFF;BEGIN IMMEDIATE"); !done) return std::unexpected(done.error());
+    if (auto done = database->execute("PRAGMA page_size=2048;PRAGMA auto_vacuum=INCREMENTAL;PRAGMA synchronous=OFF;BEGIN IMMEDIATE"); !done) return std::unexpected(done.error());
     if (auto done = make_day_tables(*database); !done) return std::unexpected(done.error());
     if (auto done = database->execute("COMMIT"); !done) return std::unexpected(done.error());
   }
@@ -137,11 +137,12 @@ Result<Database> open_day_for_reading(const std::string& path) {
   auto database = Database::open_for_reading(path);
   if (!database) return database;
   if (auto known = check_identity(*database, path); !known) return std::unexpected(known.error());
-  if (auto begun = database->execute("BEGIN"); !begun) return std::unexpected(begun.error());
+  if (auto begun = database->execute("PRAGMA mmap_size=1073741824;BEGIN"); !begun) return std::unexpected(begun.error());
   return database;
 }
 
 Result<void> seal_day(Database& database) {
+  if (auto done = database.execute("PRAGMA incremental_vacuum"); !done) return done;
   if (auto done = database.execute("PRAGMA wal_checkpoint(TRUNCATE)"); !done) return done;
   return database.execute("PRAGMA journal_mode=DELETE");
 }

@@ -20,7 +20,11 @@ namespace joulery {
 // How fine: each level holds the sums of the one before.
 enum class Level : std::uint8_t { raw, minute, hour };
 constexpr std::int64_t slot_ms(Level level) { return level == Level::hour ? 3'600'000 : level == Level::minute ? 60'000 : 1; }
-constexpr std::string_view name_of(Level level) { return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw"; }
+// A pack is closed when it is as long as this. Whoever reads one series reads its pack: of hours many days are read at once.
+constexpr std::size_t pack_bytes(Level level) { return level == Level::hour ? 4096 : level == Level::minute ? 16'384 : 65'536; }
+constexpr std::string_view name_of(Level level) {
+  return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw";
+}
 
 inline constexpr std::int64_t hour_ms = 3'600'000, day_ms = 24 * hour_ms;
 inline constexpr std::int64_t store_application_id = 0x4a535452;  // "JSTR"
@@ -45,7 +49,7 @@ Result<Database> open_day_for_writing(const std::string& path);
 Result<Database> open_day_for_reading(const std::string& path);
 // Makes the tables in an empty database.
 Result<void> make_day_tables(Database& database, const std::string& in = "main");
-// Folds the log into the file and leaves it plain.
+// Gives back the room that tails took, folds the log into the file, and leaves it plain.
 Result<void> seal_day(Database& database);
 
 struct Block {

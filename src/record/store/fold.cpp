@@ -29,6 +29,7 @@ class BlockWriter {
   BlockWriter(Database& database, ColumnCodec& codec) : database_(database), codec_(codec) {}
 
   Result<void> begin(const Block& block, const Bytes& times) {
+    full_ = pack_bytes(block.level);
     auto insert = database_.prepare("INSERT INTO block VALUES (NULL,?,?,?,?,?,?)");
     if (!insert) return std::unexpected(insert.error());
     insert->bind(std::int64_t{static_cast<std::uint8_t>(block.level)}).bind(block.begin_ms).bind(block.end_ms);
@@ -39,7 +40,7 @@ class BlockWriter {
   }
   Result<void> add(std::int64_t series, const SeriesRows& rows, const Coverage* coverage) {
     pack_.add(series, rows, coverage, codec_);
-    return pack_.full() ? write_pack() : Result<void>{};
+    return pack_.bytes() >= full_ ? write_pack() : Result<void>{};
   }
   Result<void> end() { return pack_.empty() ? Result<void>{} : write_pack(); }
 
@@ -56,6 +57,7 @@ class BlockWriter {
   ColumnCodec& codec_;
   PackBuilder pack_;
   std::int64_t id_ = 0;
+  std::size_t full_ = 0;
 };
 
 // Slots of one series of a roll-up that is being made.

@@ -98,11 +98,16 @@ class Store {
   Store() = default;
 };
 
+// What a count of stored energy is worth, as a rule: small enough for a process of some milliwatts over a minute, and not
+// so small that each second of a server's power is mostly noise (which cannot be packed).
+inline constexpr std::int64_t stored_microjoules = 20'000;
+inline constexpr double stored_joule_unit = 0.02;
+
 // Whole counts of a total that only grows, with nothing lost in between: each call gives what came since the one before,
 // and the remainder stays for the next. So the counts of a series sum to its total, cut once to a whole count.
 class WholeCounts {
  public:
-  explicit WholeCounts(std::int64_t microjoules_per_count = 1000) : per_count_(microjoules_per_count) {}
+  explicit WholeCounts(std::int64_t microjoules_per_count = stored_microjoules) : per_count_(microjoules_per_count) {}
   std::int64_t up_to(Energy total) {
     const std::int64_t now = floor_of(total.base_units());
     const std::int64_t came = now - before_;

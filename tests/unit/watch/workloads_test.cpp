@@ -73,6 +73,15 @@ TEST(Workloads, AnEndedProcessIsKnownByItsCgroupAndItsParent) {
   EXPECT_EQ(Workloads(tree.root()).of(use_of({13, 200, 0, "x"}, 999'999'999, true)).cgroup, "");
 }
 
+// A container that came and went between two looks, with its folder.
+TEST(Workloads, ACgroupThatIsGoneIsKnownByTheNameItWasMadeWith) {
+  const MachineTree tree;
+  Workloads workloads(tree.root());
+  const std::vector<CgroupName> made = {{4711, "/system.slice/docker-" + B + ".scope"}};
+  workloads.learn(made);
+  EXPECT_EQ(workloads.of(use_of({12, 200, 0, "job"}, 4711, true)).container, B);
+}
+
 TEST(Workloads, AProcessThatMovesOrBecomesAnotherProgramIsReadAgain) {
   const MachineTree tree;
   const std::uint64_t a = tree.cgroup("/a.service"), b = tree.cgroup("/b.service");
