@@ -35,7 +35,7 @@ Result<WallTime> time_of(const std::string& text, const char* option, WallTime n
   if (!time) time = parse_wall_time(text, Duration());
   if (!time)
     return fail(ErrorCode::usage, fmt::format("'{}' is no time", text), option, "now, 24h (ago), 2026-03-01, 2026-03-01T10:00:00Z");
-  return WallTime{time->ns / 1'000'000 * 1'000'000};
+  return WallTime{(time->ns + 500'000) / 1'000'000 * 1'000'000};
 }
 
 std::vector<std::string> consumer_kinds() {
@@ -129,6 +129,8 @@ int fleet_report(FleetWords& words) {
   auto facts = ask_fleet(*engine, *question);
   if (!facts) return complain("fleet", facts.error(), 1);
   FleetReport report = make_fleet_report(*std::move(facts), {words.node, words.kind, words.by});
+  if (report.too_much)
+    return complain("fleet", {ErrorCode::unsupported, "the fleet has burnt more than 9.2e12 J in this time", "", "ask for a shorter time, or --where"}, 1);
   if (const auto added = add_grams_and_cost(choices->factors, report); !added) return complain("fleet", added.error(), exit_usage);
   const std::string text = words.form.json ? fleet_json(report) : words.form.csv ? fleet_csv(report) : fleet_text(report, *style);
   return put(stdout, text) ? 0 : complain("fleet", error_from_errno(errno, "cannot write", "standard output"), 1);

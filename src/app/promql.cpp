@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t most_answer_bytes = 512 << 20;
+constexpr double latest = 1e13;  // seconds: what a sample's time must be below
 
 std::string percent_encoded(std::string_view text) {
   std::string encoded;
@@ -29,7 +30,9 @@ std::string percent_encoded(std::string_view text) {
 std::optional<CounterSample> sample_of(const Json& pair) {
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_string()) return std::nullopt;
   const auto& text = pair[1].get_ref<const std::string&>();
-  CounterSample sample{std::llround(pair[0].get<double>() * 1000), 0};
+  const double time = pair[0].get<double>();
+  if (!(std::abs(time) < latest)) return std::nullopt;
+  CounterSample sample{std::llround(time * 1000), 0};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sample.value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(sample.value)) return std::nullopt;
   return sample;
@@ -85,7 +88,7 @@ Result<PromEndpoint> PromEndpoint::make(std::string url, HttpAccess access, Dura
 }
 
 Result<std::vector<PromSeries>> PromEndpoint::ask(const std::string& query, WallTime at) {
-  HttpRequest request{.method = "POST", .url = url_ + "/api/v1/query"};
+  HttpCall request{.method = "POST", .url = url_ + "/api/v1/query"};
   request.body = fmt::format("query={}&time={}.{:03}", percent_encoded(query), at.ns / 1'000'000'000, at.ns / 1'000'000 % 1000);
   request.content_type = "application/x-www-form-urlencoded";
   request.most_bytes = most_answer_bytes;

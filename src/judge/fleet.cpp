@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,14 @@ namespace {
 
 constexpr std::string_view own_labels[] = {"kind", "name", "quality"};  // what tells series of one node and component apart
 constexpr const char* other = "(other)";
+
+// Stays at the end of the range where a fleet has burnt more: make_fleet_report() tells.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? std::numeric_limits<std::int64_t>::max() : -std::numeric_limits<std::int64_t>::max();
+}
+void add(Energy& sum, std::int64_t micro) { sum = microjoules(sum_of(sum.base_units(), micro)); }
 
 std::int64_t micro_of(double value) { return std::isfinite(value) && std::abs(value) < 9e12 ? std::llround(value * 1e6) : 0; }
 
@@ -39,8 +48,8 @@ class Table {
     for (const std::string& by : choice_.by) names.push_back(special.empty() ? label(series.labels, by) : "");
     Entry& entry = rows_[{std::string(special), names}];
     entry.row.names = names;
-    entry.row.energy += microjoules(series.micro);
-    if (const auto quality = quality_of(series.labels)) entry.row.by_quality[*quality] += microjoules(series.micro);
+    joulery::add(entry.row.energy, series.micro);
+    if (const auto quality = quality_of(series.labels)) joulery::add(entry.row.by_quality[*quality], series.micro);
     entry.nodes.insert(label(series.labels, choice_.node_label));
     entry.row.nodes = entry.nodes.size();
     return entry.row;
@@ -67,14 +76,15 @@ class Table {
 // The lines of a kind with "(other)" as what is left of each place.
 std::vector<SeriesRise> whole_kind(const FleetFacts& facts, const std::string& kind, std::size_t& inconsistent) {
   std::map<SeriesLabels, std::int64_t> left;
-  for (const SeriesRise& series : facts.components) left[place_of(series.labels)] += series.micro;
+  for (const SeriesRise& series : facts.components) left[place_of(series.labels)] = sum_of(left[place_of(series.labels)], series.micro);
   std::vector<SeriesRise> lines;
   for (const std::string& each : {kind, std::string("idle"), std::string("unattributed")}) {
     const auto found = facts.kinds.find(each);
     if (found == facts.kinds.end()) continue;
     for (const SeriesRise& series : found->second) {
       if (label(series.labels, "name") == other) continue;
-      left[place_of(series.labels)] -= series.micro;
+      std::int64_t& rest = left[place_of(series.labels)];
+      rest = sum_of(rest, -series.micro);
       if (each == kind) lines.push_back(series);
     }
   }
@@ -99,7 +109,7 @@ std::optional<Energy> sum_of_kind(const FleetFacts& facts, const std::string& ki
   const auto found = facts.kinds.find(kind);
   if (found == facts.kinds.end() || found->second.empty()) return std::nullopt;
   Energy sum;
-  for (const SeriesRise& series : found->second) sum += microjoules(series.micro);
+  for (const SeriesRise& series : found->second) add(sum, series.micro);
   return sum;
 }
 
@@ -126,7 +136,7 @@ std::int64_t rise_of(std::optional<double> before, std::span<const CounterSample
   std::int64_t rise = 0, last = before ? micro_of(*before) : 0;
   for (const CounterSample& sample : samples) {
     const std::int64_t now = micro_of(sample.value);
-    rise += now >= last ? now - last : now;
+    rise = sum_of(rise, now >= last ? sum_of(now, -last) : now);
     last = now;
   }
   return rise;
@@ -147,6 +157,7 @@ FleetReport make_fleet_report(FleetFacts facts, FleetChoice choice) {
     for (const SeriesRise& series : facts.components) table.add(series);
   }
   for (const SeriesRise& series : facts.components) report.total = whole.add(series, "total");
+  report.too_much = report.total.energy.base_units() == std::numeric_limits<std::int64_t>::max();
   report.rows = table.rows();
   report.idle = sum_of_kind(facts, "idle");
   report.unattributed = sum_of_kind(facts, "unattributed");

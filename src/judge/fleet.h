@@ -81,6 +81,7 @@ struct FleetReport {
   FleetRow total;
   std::optional<Energy> idle, unattributed;  // of the whole fleet; empty where nobody sends them
   std::size_t inconsistent = 0;           // node's components whose consumers are above the whole: the engine lacks samples
+  bool too_much = false;                  // more than an Energy holds, 9.2e12 J: no figure of this report is right
   std::vector<SeriesRise> missing_readings;
   std::optional<ReportCarbon> carbon;     // of the total
   std::optional<ReportCost> cost;

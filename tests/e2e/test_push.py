@@ -1,14 +1,17 @@
 """A thousand nodes push to real engines, which are killed in between; what the engines then say is what the nodes burnt."""
 # scripts/test: serial timeout=300
+import csv
+import io
 import json
 import signal
 import subprocess
 import time
 from collections import defaultdict
 
+import jsonschema
 import pytest
 
-from conftest import built
+from conftest import ROOT, built, one_line
 from engines import OtlpReceiver, Prometheus, VictoriaMetrics
 from wire_schemas import decode
 
@@ -105,6 +108,100 @@ def test_a_thousand_nodes_and_a_killed_engine(engine_class, tmp_path):
         # counters).
         for moment in range(0 if engine_class is Prometheus else 2, fleet.moment):
             within_a_joule(engine, "sum(joulery_component_joules_total)", first_ms + moment * STEP_MS, fleet_sum(moment))
+
+
+def fleet(run, engine, first_ms, first, last, *words):
+    """The report of (moment `first`, moment `last`]; before the first moment all counters were 0."""
+    done = run("fleet", "report", "--prometheus", engine.url, f"--from={(first_ms + first * STEP_MS) / 1000:.3f}",
+               f"--to={(first_ms + last * STEP_MS) / 1000:.3f}", "--json", *words, check=0)
+    report = json.loads(done.stdout)
+    jsonschema.validate(report, json.loads((ROOT / "data" / "schemas" / "fleet.json").read_text()))
+    return report
+
+
+def shares_of(node, component, moment):
+    """What is idle, unattributed, the job's, and belongs to no job; as in push_fleet.cpp."""
+    whole = burnt(node, component, moment)
+    used = whole - whole // 4 - whole // 50
+    return whole // 4, whole // 50, used // 2, used - used // 2
+
+
+@pytest.mark.parametrize("engine_class", [Prometheus, VictoriaMetrics])
+def test_fleet_report_is_exact_through_restarts(engine_class, run, tmp_path):
+    """40 nodes; after four moments all agents begin anew, and one node never comes back."""
+    if not engine_class.installed():
+        pytest.skip(f"skipped: {engine_class.program} is not installed")
+    nodes, first_ms = 40, (int(time.time()) - 3600) * 1000
+    with engine_class(tmp_path / "engine") as engine:
+        with Fleet(engine.write_url, tmp_path / "queues", first_ms, nodes=nodes) as pushing:
+            pushing.tell("offer 4")
+            assert pushing.tell("drain")["queued_bytes"] == 0
+        with Fleet(engine.write_url, tmp_path / "later", first_ms + 4 * STEP_MS, nodes=nodes - 1) as pushing:
+            pushing.tell("offer 3")  # moments 4 to 6, counted from 0 again
+            assert pushing.tell("drain")["queued_bytes"] == 0
+        engine.settle()
+
+        def energy(n, c, first, last):
+            """Of (first, last], by hand: what rose, and after the restart all that the counter shows."""
+            before = 0 if first < 0 else burnt(n, c, first)
+            if last < 4:
+                return burnt(n, c, last) - before
+            anew = burnt(n, c, last - 4) if n < nodes - 1 else 0
+            return burnt(n, c, 3) - before + anew
+
+        for first, last in [(0, 3), (1, 6), (-1, 6)]:
+            report = fleet(run, engine, first_ms, first, last, "--place", "SWE", "--tariff", "0.30 EUR/kWh", "--pue", "1.5")
+            rows = {row["labels"]["instance"]: microjoules(row["joules"]) for row in report["rows"]}
+            assert rows == {f"node-{n:04}": sum(energy(n, c, first, last) for c in range(4)) for n in range(nodes)}
+            total = sum(rows.values())
+            assert microjoules(report["total"]["joules"]) == total
+            assert report["total"]["cost"] == pytest.approx(total / 3.6e12 * 1.5 * 0.30)
+            assert report["total"]["grams"] == pytest.approx(total / 3.6e12 * 1.5 * report["carbon_g_per_kwh"])
+            assert report["total"]["by_quality"]["estimated"] == pytest.approx(sum(energy(n, 3, first, last) for n in range(nodes)) / 1e6)
+        # A node that is gone; windows that touch add up.
+        parts = [fleet(run, engine, first_ms, a, b)["total"]["joules"] for a, b in [(-1, 2), (2, 5), (5, 6)]]
+        assert microjoules(sum(parts)) == total
+        silent = fleet(run, engine, first_ms, 4, 60)["gaps"]
+        assert {gap["node"]: gap["missing"] for gap in silent} == {f"node-{n:04}": n == nodes - 1 for n in range(nodes)}
+
+        # By job, across the restart: the named jobs, what belongs to none, idle and unattributed sum to the whole.
+        report = fleet(run, engine, first_ms, -1, 6, "--kind", "job")
+        expected = defaultdict(int)
+        for n in range(nodes):
+            for c in range(4):
+                for moment in [3] + [2] * (n < nodes - 1):
+                    idle, rest, job, none = shares_of(n, c, moment)
+                    for name, micro in (("idle", idle), ("unattributed", rest), (f"train-{n % 10}", job), ("(none)", none)):
+                        expected[name] += micro
+        assert {row["labels"]["name"] or row["what"]: microjoules(row["joules"]) for row in report["rows"]} == expected
+        assert sum(expected.values()) == total and report["inconsistent"] == 0
+        assert microjoules(report["total"]["idle_joules"]) == expected["idle"]
+
+        # By team, as CSV; one team only; as text.
+        csv_rows = list(csv.DictReader(io.StringIO(run("fleet", "report", "--prometheus", engine.url, f"--from={first_ms / 1000 - 15:.3f}",
+                                                       f"--to={first_ms / 1000 + 90:.3f}", "--by", "team", "--csv", check=0).stdout)))
+        assert {row["team"] for row in csv_rows} == {"vision", "speech", "search"}
+        assert sum(microjoules(row["joules"]) for row in csv_rows) == total
+        one = fleet(run, engine, first_ms, -1, 6, "--where", "team=speech")
+        assert [microjoules(row["joules"]) for row in csv_rows if row["team"] == "speech"] == [microjoules(one["total"]["joules"])]
+        text = run("fleet", "report", "--prometheus", engine.url, "--from", "2h", "--kind", "job", check=0).stdout
+        for word in ("train-0", "idle", "unattributed", "total", "Fell silent"):
+            assert word in text
+
+
+def test_fleet_report_says_what_is_wrong(run, tmp_path):
+    one_line(run("fleet", "report", check=2).stderr, "--prometheus", "fleet.url")
+    one_line(run("fleet", "report", "--prometheus", "http://127.0.0.1:1", check=1).stderr, "nobody answers", "127.0.0.1:1")
+    one_line(run("fleet", "report", "--prometheus", "http://127.0.0.1:1", "--from", "soon", check=2).stderr, "soon", "--from")
+    one_line(run("fleet", "report", "--prometheus", "http://127.0.0.1:1", "--kind", "jobb", check=2).stderr, "did you mean 'job'")
+    one_line(run("fleet", "report", "--prometheus", "http://127.0.0.1:1", "--by", "name", check=2).stderr, "--kind")
+    with OtlpReceiver() as page:  # something that is no engine
+        page.answer = (200, {}, b"<html>hello</html>")
+        one_line(run("fleet", "report", "--prometheus", page.url, check=1).stderr, "no engine")
+        page.answer = (401, {}, b"who are you")
+        one_line(run("fleet", "report", "--prometheus", page.url, check=1).stderr, "refuses the login")
+        page.answer = (422, {}, b'{"status":"error","error":"too many samples"}')
+        one_line(run("fleet", "report", "--prometheus", page.url, check=1).stderr, "too many samples")
 
 
 def attributes(holder):

@@ -56,7 +56,7 @@ Pusher::Pusher(PushTarget target, const PushIdentity& identity, std::unique_ptr<
   labels_.emplace("instance", identity.host_name);
   labels_.emplace("job", "joulery");
   sender_ = std::make_unique<PushSender>(
-      target_, *queue_, [this](const HttpRequest& request, Duration limit) { return send(request, limit); }, std::random_device()());
+      target_, *queue_, [this](const HttpCall& request, Duration limit) { return send(request, limit); }, std::random_device()());
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -90,7 +90,7 @@ void Pusher::offer(const NodeAccount& account, std::span<const MetricFamily> fam
   wake_.notify_all();
 }
 
-Answer<HttpAnswer> Pusher::send(const HttpRequest& request, Duration limit) {
+Answer<HttpReply> Pusher::send(const HttpCall& request, Duration limit) {
   const std::int64_t last = last_ns_;
   return client_.send(request, last ? std::clamp(MonoTime{last} - mono_now(), Duration{}, limit) : limit);
 }

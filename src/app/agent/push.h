@@ -48,7 +48,7 @@ class Pusher {
   Pusher(PushTarget target, const PushIdentity& identity, std::unique_ptr<FrameQueue> queue, HttpClient client);
   void run(const std::stop_token& stop);
   bool wait(const std::stop_token& stop, std::optional<Duration> pause);
-  Answer<HttpAnswer> send(const HttpRequest& request, Duration limit);
+  Answer<HttpReply> send(const HttpCall& request, Duration limit);
 
   PushTarget target_;
   ExternalLabels labels_;

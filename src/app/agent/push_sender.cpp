@@ -34,8 +34,8 @@ Samples unpack(std::string_view payload) {
   return samples;
 }
 
-HttpRequest request_for(const PushTarget& target, std::string body) {
-  HttpRequest request{.method = "POST", .url = target.url};
+HttpCall request_for(const PushTarget& target, std::string body) {
+  HttpCall request{.method = "POST", .url = target.url};
   request.content_type = "application/x-protobuf";
   if (target.kind == PushKind::remote_write) {
     request.headers = {"Content-Encoding: snappy", "X-Prometheus-Remote-Write-Version: 0.1.0"};
@@ -165,7 +165,7 @@ std::optional<Duration> PushSender::step() {
     queue_.done(batch.last);
     return Duration{};
   }
-  HttpRequest request = request_for(target_, batch.body);
+  HttpCall request = request_for(target_, batch.body);
   request.close = batch.all;
   const auto answer = transport_(request, target_.timeout);
   if (!answer) return failed(std::string(reason_name(answer.error().reason)), answer.error().what);
@@ -183,7 +183,7 @@ std::optional<Duration> PushSender::step() {
   return refused(batch, *answer);
 }
 
-Duration PushSender::sent(const Batch& batch, const HttpAnswer& answer) {
+Duration PushSender::sent(const Batch& batch, const HttpReply& answer) {
   queue_.done(batch.last);
   one_by_one_ -= std::min(one_by_one_, batch.frames);
   pause_ = Duration{};
@@ -198,7 +198,7 @@ Duration PushSender::sent(const Batch& batch, const HttpAnswer& answer) {
   return {};
 }
 
-Duration PushSender::refused(const Batch& batch, const HttpAnswer& answer) {
+Duration PushSender::refused(const Batch& batch, const HttpReply& answer) {
   if (batch.frames > 1) {
     one_by_one_ = batch.frames;
     return {};

@@ -44,7 +44,7 @@ std::uint64_t samples_in(std::string_view payload);
 
 class PushSender {
  public:
-  using Transport = std::function<Answer<HttpAnswer>(const HttpRequest&, Duration limit)>;
+  using Transport = std::function<Answer<HttpReply>(const HttpCall&, Duration limit)>;
   PushSender(const PushTarget& target, FrameQueue& queue, Transport transport, std::uint64_t seed);
 
   // Sends one batch. Gives how long to wait before the next step: zero where there may be more; nothing where all was sent.
@@ -59,9 +59,9 @@ class PushSender {
     bool all = false;  // most likely nothing is left after it
   };
   Batch next_batch();
-  Duration sent(const Batch& batch, const HttpAnswer& answer);
+  Duration sent(const Batch& batch, const HttpReply& answer);
   Duration failed(const std::string& reason, std::string what, std::optional<Duration> wanted = std::nullopt);
-  Duration refused(const Batch& batch, const HttpAnswer& answer);
+  Duration refused(const Batch& batch, const HttpReply& answer);
   void drop(const std::string& reason, std::uint64_t samples, const std::string& what);
 
   const PushTarget& target_;

@@ -20,7 +20,7 @@ constexpr CURLoption quick_exit = static_cast<CURLoption>(322);  // CURLOPT_QUIC
 
 // What one request has received; a callback that returns less than it was given ends the request.
 struct Received {
-  HttpAnswer answer;
+  HttpReply answer;
   std::size_t most_bytes = 0, header_bytes = 0;
   bool too_long = false;
 };
@@ -121,7 +121,7 @@ struct HttpClient::Handle {
   CURL* easy;
 };
 
-std::string_view HttpAnswer::header(std::string_view name) const {
+std::string_view HttpReply::header(std::string_view name) const {
   for (const auto& [known, value] : headers)
     if (known == name) return value;
   return {};
@@ -140,9 +140,9 @@ Answer<HttpClient> HttpClient::make(HttpAccess access) {
   return HttpClient(std::move(access), std::move(handle));
 }
 
-Answer<HttpAnswer> HttpClient::send(const HttpRequest& request, Duration limit) {
+Answer<HttpReply> HttpClient::send(const HttpCall& request, Duration limit) {
   const MonoTime end = mono_now() + limit;
-  HttpRequest next = request;
+  HttpCall next = request;
   for (int redirects = 0;; ++redirects) {
     auto answer = send_once(next, end - mono_now());
     if (!answer || answer->status < 301 || answer->status > 308 || answer->status == 304) return answer;
@@ -157,7 +157,7 @@ Answer<HttpAnswer> HttpClient::send(const HttpRequest& request, Duration limit) 
   }
 }
 
-Answer<HttpAnswer> HttpClient::send_once(const HttpRequest& request, Duration limit) {
+Answer<HttpReply> HttpClient::send_once(const HttpCall& request, Duration limit) {
   if (limit <= Duration{}) return std::unexpected(Trouble{MissingReason::timed_out, "no answer in time", ""});
   const CurlApi& api = handle_->api;
   CURL* easy = handle_->easy;

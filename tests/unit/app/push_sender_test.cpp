@@ -14,13 +14,13 @@
 namespace joulery {
 namespace {
 
-HttpAnswer http(int status, std::string body = "", std::string retry_after = "") {
-  HttpAnswer answer{status, std::move(body), {}};
+HttpReply http(int status, std::string body = "", std::string retry_after = "") {
+  HttpReply answer{status, std::move(body), {}};
   if (!retry_after.empty()) answer.headers.emplace_back("retry-after", std::move(retry_after));
   return answer;
 }
 
-std::string uncompressed(const HttpRequest& request) {
+std::string uncompressed(const HttpCall& request) {
   std::string bytes;
   EXPECT_TRUE(snappy::Uncompress(request.body.data(), request.body.size(), &bytes));
   return bytes;
@@ -36,7 +36,7 @@ class PushSenderTest : public ::testing::Test {
     target_.longest_pause = seconds(8);
     sender_ = std::make_unique<PushSender>(
         target_, *queue_,
-        [this](const HttpRequest& request, Duration) -> Answer<HttpAnswer> {
+        [this](const HttpCall& request, Duration) -> Answer<HttpReply> {
           requests_.push_back(request);
           if (!script_.empty()) {
             auto answer = script_.front();
@@ -66,8 +66,8 @@ class PushSenderTest : public ::testing::Test {
   std::string folder_;
   PushTarget target_;
   std::unique_ptr<FrameQueue> queue_;
-  std::deque<Answer<HttpAnswer>> script_;
-  std::vector<HttpRequest> requests_;
+  std::deque<Answer<HttpReply>> script_;
+  std::vector<HttpCall> requests_;
   std::string poison_, poison_told_, taken_;
   std::unique_ptr<PushSender> sender_;
 };
