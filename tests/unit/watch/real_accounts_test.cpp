@@ -102,10 +102,10 @@ TEST_P(RealAccount, AnEndedProcessIsTold) {
   }
   ASSERT_TRUE(sums.look(*account));
   EXPECT_TRUE(std::ranges::any_of(sums.ended, [&](const ProcessId& id) { return id.pid == pid; }));
-  const auto before = sums.ended.size();
+  ASSERT_TRUE(sums.look(*account));  // perhaps once more, with its last moments
   sums.ended.clear();
   ASSERT_TRUE(sums.look(*account));
-  EXPECT_FALSE(std::ranges::any_of(sums.ended, [&](const ProcessId& id) { return id.pid == pid; })) << before;
+  EXPECT_FALSE(std::ranges::any_of(sums.ended, [&](const ProcessId& id) { return id.pid == pid; }));
 }
 
 // 100 children that live for 40 ms of CPU time each, two at a time. Returns what they used in all.
