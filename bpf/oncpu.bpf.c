@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 //
-// Who is on the CPUs: at every switch of the scheduler the time since the last one is added to the process that had the CPU.
+// Who is on the CPUs: at every switch of the scheduler the slice that ends is added to the process that had the CPU.
 // Nobody is missed, however short-lived. A slice that is under way is settled by the reader, which has `settle` run on each
 // busy CPU before it reads: there it cannot meet a switch, which has interrupts off, so each nanosecond is billed once.
 //
@@ -20,7 +20,6 @@ enum { map_hash = 1, map_percpu_array = 6, map_lru_hash = 9, any = 0, if_absent 
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
-static u64 (*const bpf_ktime_get_ns)(void) = (void*)5;
 static long (*const bpf_probe_read_kernel)(void* to, u32 size, const void* from) = (void*)113;
 static long (*const bpf_probe_read_kernel_str)(void* to, u32 size, const void* from) = (void*)115;
 
@@ -55,8 +54,12 @@ typedef struct {
 struct signal_struct {
   atomic_t live;
 };
+struct sched_entity {
+  u64 sum_exec_runtime;
+};
 struct task_struct {
   int pid, tgid;
+  struct sched_entity se;
   u64 start_boottime;
   struct task_struct* group_leader;
   struct task_struct* real_parent;
@@ -152,27 +155,29 @@ INLINE void bill(struct oncpu_cpu* cpu, struct task_struct* task, u64 ns) {
   __sync_fetch_and_add(&row->ns, ns);
 }
 
-INLINE void bill_up_to_now(struct task_struct* task, u64 next) {
+// `task` has had this CPU up to now, `next` has it from now on. What counts is the kernel's own account of the task, which leaves out
+// what a hypervisor took away.
+INLINE void change(struct task_struct* task, struct task_struct* next) {
   const u32 zero = 0;
   struct oncpu_cpu* cpu = bpf_map_lookup_elem(&cpus, &zero);
   if (!cpu) return;
-  const u64 now = bpf_ktime_get_ns(), since = cpu->since;
-  cpu->since = now;
-  cpu->running = next;
-  if (since && task->pid) bill(cpu, task, now - since);
+  const u64 used = task->se.sum_exec_runtime, since = cpu->since;
+  const u64 pid = (u32)task->pid;
+  if (pid && cpu->running == pid && used > since) bill(cpu, task, used - since);
+  cpu->since = next->se.sum_exec_runtime;
+  cpu->running = (u32)next->pid;
 }
 
 // (bool preempt, struct task_struct* previous, struct task_struct* next)
 SEC("tp_btf/sched_switch") int on_switch(u64* arguments) {
-  struct task_struct* next = (void*)arguments[2];
-  bill_up_to_now((void*)arguments[1], (u32)next->pid);
+  change((void*)arguments[1], (void*)arguments[2]);
   return 0;
 }
 
 // Never attached: the reader has it run on a CPU (BPF_PROG_TEST_RUN), whose task it interrupts.
 SEC("raw_tp/settle") int settle(__attribute__((unused)) void* nothing) {
   struct task_struct* task = bpf_get_current_task_btf();
-  bill_up_to_now(task, (u32)task->pid);
+  change(task, task);
   return 0;
 }
 

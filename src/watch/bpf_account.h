@@ -1,11 +1,11 @@
 // Who used the CPUs, by an eBPF program on the scheduler's switches (bpf/oncpu.bpf.c): exact, and nobody is missed, however
 // short-lived. Needs Linux 5.11 with BTF, libbpf 1.0 and the rights to load it (CAP_BPF and CAP_PERFMON, or root).
 //
-// A process that ran in several cgroups since the last look has a row for each. What the kernel does in interrupts is billed to
-// whom they interrupt. One that has ended may be told once more, at the next look, with what its last moments took.
+// The time is the kernel's own account, without what a hypervisor took away. What runs at a look is known up to the last tick of the
+// scheduler; the rest is told at the next look. A process that ran in several cgroups since the last look has a row for each. One
+// that has ended may be told once more, at the next look, with what its last moments took.
 //
-// Invariant: from open on, the time of all processes and the unattributed time is at most CPUs x wall time. Of a single look
-// that holds but for the microseconds in which it looks from CPU to CPU.
+// Invariant: from open on, the time of all processes and the unattributed time is at most CPUs x wall time, and a tick of each CPU.
 #pragma once
 
 #include <cstdint>

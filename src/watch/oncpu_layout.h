@@ -22,7 +22,7 @@ struct oncpu_value {
 };
 
 struct oncpu_cpu {
-  unsigned long long since;   /* CLOCK_MONOTONIC: up to here this CPU's time is billed; 0: nobody has looked yet */
+  unsigned long long since;   /* CPU time of the running thread that is billed already, in all its life */
   unsigned long long lost;    /* ns for which the map had no room */
   unsigned long long running; /* thread id, 0: idle */
 };

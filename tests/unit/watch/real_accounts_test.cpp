@@ -57,8 +57,8 @@ TEST_P(RealAccount, TwoCgroupsHaveTheirShares) {
 
 TEST_P(RealAccount, NeverMoreThanTheCpusHad) {
   const MonoTime begin = mono_now();
-  // By /proc what ran when the account was opened was known up to the scheduler's last tick; the rest of that slice comes later.
-  const Duration grain = GetParam() ? Duration{} : milliseconds(10);
+  // What ran when the account was opened was known up to the scheduler's last tick; the rest of that slice comes later.
+  const Duration grain = milliseconds(10);
   const Burner burner([] { burn_cpu(300'000'000); });
   burner.go();
   const std::int64_t cpus = sysconf(_SC_NPROCESSORS_CONF);
