@@ -39,9 +39,44 @@ gpu {n} rate 139/all 100000
     f"gpu {{n}} process {pid} 512 10 5 0 0\n" for pid in range(4711, 4719))
 
 
-def ticks(root):
+def lay(root, files):
+    for path, text in files.items():
+        file = pathlib.Path(root) / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n", encoding="ascii")
+
+
+def lay_cards(root, folder):
+    """A card of each maker on the PCI bus, the scripts of the stand-ins for their libraries, and a board's own sensors."""
+    for maker, address, vendor, device, pci_class in (("AMDSMI", "0000:05:00.0", "0x1002", "0x74a1", "0x120000"),
+                                                      ("LEVEL_ZERO", "0000:26:00.0", "0x8086", "0x0bd5", "0x038000"),
+                                                      ("HLML", "0000:33:00.0", "0x1da3", "0x1020", "0x120000")):
+        pci = f"sys/bus/pci/devices/{address}"
+        lay(root, {f"{pci}/vendor": vendor, f"{pci}/device": device, f"{pci}/class": pci_class})
+        script = pathlib.Path(folder) / maker
+        script.write_text(f"card 0 address {address}\ncard 0 name {maker}\ncard 0 watts 0 300\ncard 0 busy 50\ncard 0 memory 65536 1000\n",
+                          encoding="ascii")
+        os.environ[f"FAKE_{maker}_SCRIPT"] = str(script)
+    lay(root, {"sys/class/hwmon/hwmon3/name": "power_meter", "sys/class/hwmon/hwmon3/power1_input": "350000000",
+               "sys/class/power_supply/BAT0/type": "Battery", "sys/class/power_supply/BAT0/status": "Discharging",
+               "sys/class/power_supply/BAT0/power_now": "12000000",
+               "sys/bus/i2c/devices/6-0040/name": "ina3221x", "sys/bus/i2c/devices/6-0040/iio:device0/rail_name_0": "POM_5V_IN",
+               "sys/bus/i2c/devices/6-0040/iio:device0/in_power0_input": "4321"})
+
+
+def network_ticks():
+    """Meters over a network, each against a server on loopback; what the server takes is not counted."""
+    sys.path.insert(0, str(stage.ROOT / "tests" / "standins"))
+    from web_meter import WebMeter  # pylint: disable=import-outside-toplevel
+    pages = {"/power": '{"watts": 42}', "/metrics": 'DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-1"} 300\n'}
+    with WebMeter(pages) as meter:
+        return ticks("", 40, "meters.plug.kind=http-json", f"meters.plug.url={meter.url('/power')}", "meters.plug.pointer=/watts",
+                     "meters.gpus.kind=prometheus", f"meters.gpus.url={meter.url('/metrics')}")
+
+
+def ticks(root, rounds=500, *settings):
     """Median CPU time of a tick by kind: devices, channels of one, microseconds."""
-    done = subprocess.run([str(stage.BUILD / "bench" / "ticks_bench"), root], capture_output=True, text=True)
+    done = subprocess.run([str(stage.BUILD / "bench" / "ticks_bench"), root, str(rounds), *settings], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"ticks_bench failed: {done.stderr}")
     kinds = {}
@@ -74,8 +109,17 @@ def main():
         driver.mkdir(parents=True)
         (driver / "version").write_text("stand-in\n", encoding="utf-8")
         priority = stage.undisturbed()
-        kinds = ticks(tree.root)
-        for name, devices in ticks("").items():
+        with stage.Tree(folder.name + "/cards") as cards:
+            lay_cards(cards.root, folder.name)
+            kinds = ticks(tree.root) | ticks(cards.root)
+        in_band = pathlib.Path(folder.name) / "bmc"
+        in_band.write_text("dcmi 00dc58010f01e9013f0142cb0c6be803000040\n", encoding="ascii")  # 344 W
+        device = stage.BUILD / "standins" / "fake_ipmi_device.so"
+        os.environ.update(FAKE_IPMI=str(in_band), LD_PRELOAD=str(device))
+        for name, devices in ticks("", 100).items():
+            kinds.setdefault(name, devices)
+        del os.environ["LD_PRELOAD"], os.environ["FAKE_IPMI"]
+        for name, devices in network_ticks().items():
             kinds.setdefault(name, devices)
         rows = [[name, len(devices), devices[0]["channels"], f"{statistics.median(d['us'] for d in devices):.1f}"] for name, devices in kinds.items()]
         stage.table(f"CPU time of one tick of one device, by kind of meter ({priority})", ["kind", "devices", "channels of one", "CPU us"], rows)

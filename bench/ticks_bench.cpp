@@ -1,7 +1,10 @@
 // What one reading of each device costs, by kind of meter: finds what the machine has, reads each device many times in this one thread,
 // and tells the CPU time of a tick. For meters.py.
 //
-//   ticks_bench SYSROOT [ROUNDS]    prints a JSON array of {"kind":…, "device":…, "channels":…, "us":…}; "" is this machine
+//   ticks_bench SYSROOT [ROUNDS] [KEY=VALUE...]
+//
+// prints a JSON array of {"kind":…, "device":…, "channels":…, "us":…}; SYSROOT "" is this machine. KEY=VALUE are settings, for
+// meters that must be named; of those only the ones that answer are told.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
 #include "sense/meters.h"
 
 namespace joulery {
@@ -35,9 +39,18 @@ double tick_us(Meter& meter, int rounds) {
   return costs[batches / 2];
 }
 
-void tell(const char* root, int rounds) {
+Settings settings_of(int count, char** words) {
+  std::vector<ConfigFlag> flags;
+  for (int i = 0; i < count; ++i)
+    if (auto flag = parse_set_flag(words[i])) flags.push_back(*std::move(flag));
+  auto settings = load_settings(ConfigSources{"", "", "", {}}, flags);
+  if (!settings) fmt::print(stderr, "ticks_bench: {}\n", settings.error().line());
+  return settings.value_or(Settings());
+}
+
+void tell(const char* root, int rounds, const Settings& settings) {
   const Machine machine(root);
-  Discovery found = discover(machine, Settings(), Look::thorough);
+  Discovery found = discover(machine, settings, Look::thorough);
   const char* between = "[";
   for (Device& device : found.devices) {
     fmt::print("{}{{\"kind\":\"{}\",\"device\":\"{}\",\"channels\":{},\"us\":{:.3f}}}", between, device.kind, device.name,
@@ -52,6 +65,7 @@ void tell(const char* root, int rounds) {
 
 int main(int count, char** words) {
   if (count < 2) return 2;
-  joulery::tell(words[1], count > 2 ? std::atoi(words[2]) : 500);
+  const int named = std::min(count, 3);
+  joulery::tell(words[1], count > 2 ? std::atoi(words[2]) : 500, joulery::settings_of(count - named, words + named));
   return 0;
 }

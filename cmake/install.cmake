@@ -13,6 +13,8 @@ endif()
 
 include(GNUInstallDirs)
 install(TARGETS joulery RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS joulery_agent RUNTIME DESTINATION lib/joulery)
+install(FILES integrations/systemd/joulery-agent.service DESTINATION lib/systemd/system)
 install(TARGETS joulery_marks LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/joulery DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)

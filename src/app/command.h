@@ -22,6 +22,8 @@ struct Command {
 
 int run_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
+int agent_command(std::vector<std::string> arguments);
+int top_command(std::vector<std::string> arguments);
 int log_command(std::vector<std::string> arguments);
 int report_command(std::vector<std::string> arguments);
 int ledger_command(std::vector<std::string> arguments);
@@ -31,6 +33,7 @@ int query_command(std::vector<std::string> arguments);
 int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);
 int config_command(std::vector<std::string> arguments);
+int fleet_command(std::vector<std::string> arguments);
 int places_command(std::vector<std::string> arguments);
 
 }  // namespace joulery

@@ -1,5 +1,7 @@
 #include "app/user_folders.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +15,8 @@ std::string folder(const char* variable, const char* below_home) {
   return std::string(home && *home ? home : "/tmp") + below_home + "/joulery";
 }
 
+const std::string machine_store = "/var/lib/joulery/store";
+
 }  // namespace
 
 std::string user_data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
@@ -22,9 +26,16 @@ std::string wall_model_file() { return user_config_folder() + "/wall_model.toml"
 std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
 
 std::string default_store_folder() {
-  const std::string of_the_machine = "/var/lib/joulery/store";
   std::error_code ignored;
-  return std::filesystem::exists(of_the_machine, ignored) ? of_the_machine : user_data_folder() + "/store";
+  return std::filesystem::exists(machine_store, ignored) ? machine_store : user_data_folder() + "/store";
+}
+
+Result<std::string> make_store_folder() {
+  const std::string folder = ::geteuid() == 0 ? machine_store : user_data_folder() + "/store";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return std::unexpected(error_from_errno(failed.value(), "cannot make the folder of the history", folder, "--store DIR"));
+  return folder;
 }
 
 Result<std::string> make_passing_folder() {

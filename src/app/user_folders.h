@@ -21,6 +21,8 @@ std::string wall_model_file();
 
 // Where an agent keeps its store: /var/lib/joulery/store where that exists, else the user's own data folder.
 std::string default_store_folder();
+// The same for the agent itself, which makes it: root's lies in /var/lib. Errors: permission, no_space.
+Result<std::string> make_store_folder();
 
 // Makes a folder that nobody else knows, below $TMPDIR or /tmp. Errors: not_found, permission, no_space.
 Result<std::string> make_passing_folder();

@@ -1,7 +1,9 @@
 // What a node has burnt since an agent began to watch it, by component and by consumer: what the agent serves, stores and
 // sends. A value; ledger/attribution makes it tick by tick.
 //
-// Invariant: for every kind of consumer the energies of its consumers, of idle and of unattributed sum, component by
+// Tags are the user's own: "team=vision" is a consumer of kind tag. Who has no tag is in none of them, so they sum to less.
+//
+// Invariant: for every other kind of consumer the energies of its consumers, of idle and of unattributed sum, component by
 // component, to the energy of that component, to the microjoule.
 #pragma once
 
@@ -9,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,10 +20,11 @@
 
 namespace joulery {
 
-enum class ConsumerKind : std::uint8_t { process, cgroup, container, pod, unit, job, step, user, idle, unattributed };
+enum class ConsumerKind : std::uint8_t { process, cgroup, container, pod, unit, job, step, user, tag, idle, unattributed };
 
 constexpr std::string_view name_of(ConsumerKind kind) {
-  constexpr std::string_view names[] = {"process", "cgroup", "container", "pod", "unit", "job", "step", "user", "idle", "unattributed"};
+  constexpr std::string_view names[] = {"process", "cgroup", "container", "pod",  "unit",        "job",
+                                        "step",    "user",   "tag",       "idle", "unattributed"};
   return names[static_cast<unsigned>(kind)];
 }
 
@@ -32,6 +36,7 @@ struct ComponentAccount {
   std::map<Quality, Energy> energy;    // so far, by how it was known
   std::optional<Power> power;      // over the last tick; empty where it is not known
   std::string reason;              // why it is missing, estimated or derived
+  std::optional<Power> idle;       // its static power; empty while that is not known: then nothing was booked as idle either
 };
 
 // One consumer; `energy` runs beside NodeAccount::components.

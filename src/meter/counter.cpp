@@ -13,7 +13,7 @@ namespace joulery {
 namespace {
 
 constexpr Duration stall_after = milliseconds(1000);
-constexpr Duration seen_within = milliseconds(25);    // the sampler looks for a suspension so often at most
+constexpr Duration seen_within = milliseconds(25);    // a suspension is seen so late at most
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 constexpr std::size_t pace_readings = 16;             // over so many readings that differ the usual pace is told
 
@@ -85,7 +85,7 @@ class Unwrapper {
     if (to_watts(channel_.max_power) <= 0) return std::nullopt;
     Duration elapsed = times_[to] - times_[from] + slack_;
     for (const Suspension& s : suspensions_)
-      if (times_[from] - seen_within < s.at && s.at <= times_[to] + seen_within) elapsed += s.length;
+      if (times_[from] < s.at && s.at <= times_[to] + seen_within) elapsed += s.length;
     return to_watts(channel_.max_power) * to_seconds(elapsed) / channel_.unit + 1;
   }
 

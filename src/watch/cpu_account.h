@@ -17,7 +17,7 @@
 
 namespace joulery {
 
-// What one process used since the last look. One that used nothing is not told.
+// What one process used since the last look, in one cgroup. One that used nothing is not told; one that moved has a row for each.
 struct CpuUse {
   ProcessId id;
   std::int32_t parent = 0;
@@ -28,9 +28,16 @@ struct CpuUse {
   bool ended = false;
 };
 
+struct CgroupName {
+  std::uint64_t id = 0;           // as CpuUse::cgroup
+  std::string path;
+};
+
 struct CpuUses {
   Interval when;                  // from the last look to this one
   std::vector<CpuUse> processes;
+  std::vector<ProcessId> ended;   // since the last look, as far as is known; also those that used nothing
+  std::vector<CgroupName> cgroups;  // made since the last look, as far as is known: one may be gone before anybody looks for its folder
   Duration unattributed;          // CPU time that is known to have been used, by whom is not
   std::int64_t vanished = 0;      // processes that were gone when they were looked at
 };

@@ -1,35 +1,18 @@
 #include "watch/process_tree.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 #include <unordered_map>
 
 #include "watch/cpu_clock.h"
+#include "watch/proc_folder.h"
 #include "watch/proc_stat.h"
 
 namespace joulery {
 namespace {
-
-// Names in `folder` that are numbers: pids, tids. Empty where it cannot be read.
-std::vector<std::int32_t> numbers_in(const std::string& folder) {
-  std::vector<std::int32_t> numbers;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-  if (!open) return numbers;
-  while (const dirent* entry = readdir(open.get())) {
-    const std::string_view name(entry->d_name);
-    std::int32_t number = 0;
-    const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (failed == std::errc{} && end == name.data() + name.size()) numbers.push_back(number);
-  }
-  std::ranges::sort(numbers);
-  return numbers;
-}
 
 std::vector<std::int32_t> numbers_of_text(std::string_view text) {
   std::vector<std::int32_t> numbers;
@@ -41,19 +24,6 @@ std::vector<std::int32_t> numbers_of_text(std::string_view text) {
     numbers.push_back(number);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   }
-}
-
-// "time on the CPU, time waiting for it, slices"; the first in nanoseconds.
-std::optional<Duration> on_cpu_of_schedstat(const std::string& path) {
-  const auto text = read_small_file(path);
-  std::int64_t ns = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), ns).ec != std::errc{} || ns < 0) return std::nullopt;
-  return nanoseconds(ns);
-}
-
-Duration duration_of_ticks(std::int64_t ticks) {
-  static const std::int64_t per_second = sysconf(_SC_CLK_TCK);
-  return nanoseconds(ticks * (1'000'000'000 / per_second));
 }
 
 }  // namespace
@@ -85,12 +55,7 @@ std::map<std::int32_t, std::vector<std::int32_t>> ProcessTree::all_children() co
 
 std::optional<Duration> ProcessTree::cpu_time(std::int32_t pid, std::int64_t ticks, Known& known) const {
   if (root_.empty()) return process_cpu_time(pid);
-  const std::string tasks = folder_of(pid) + "/task";
-  for (const std::int32_t thread : numbers_in(tasks))
-    if (const auto ran = on_cpu_of_schedstat(fmt::format("{}/{}/schedstat", tasks, thread))) known.threads[thread] = *ran;
-  Duration sum;
-  for (const auto& [thread, ran] : known.threads) sum += ran;
-  return std::max(sum, duration_of_ticks(ticks));
+  return recorded_cpu_time(folder_of(pid), ticks, known.threads);
 }
 
 // Reads one process and remembers it; nothing where it has vanished, or is not the one that was expected.

@@ -41,8 +41,9 @@ std::int64_t big_endian(const unsigned char* at) {
 }
 
 Error newer(const std::string& path, std::int64_t version) {
-  return {ErrorCode::newer_format, fmt::format("the store was written by a newer joulery (format {}; this one reads up to {})", version, store_version),
-          path, "update joulery, or give another folder"};
+  return {ErrorCode::newer_format,
+          fmt::format("the store was written by a newer joulery (format {}; this one reads up to {})", version, store_version), path,
+          "update joulery, or give another folder"};
 }
 
 Error foreign(const std::string& path) { return {ErrorCode::format, "not a day of a joulery store", path, ""}; }
@@ -108,7 +109,8 @@ Result<bool> check_day_file(const std::string& path) {
 }
 
 Result<void> make_day_tables(Database& database, const std::string& in) {
-  const std::string numbers = fmt::format("PRAGMA {0}.application_id={1};PRAGMA {0}.user_version={2};", in, store_application_id, store_version);
+  const std::string numbers =
+      fmt::format("PRAGMA {0}.application_id={1};PRAGMA {0}.user_version={2};", in, store_application_id, store_version);
   return database.execute(fmt::format(tables, in) + numbers);
 }
 
@@ -146,8 +148,8 @@ Result<void> seal_day(Database& database) {
 }
 
 Result<std::vector<Block>> blocks_in(Database& database, Level level, std::int64_t begin_ms, std::int64_t end_ms) {
-  auto rows = database.prepare(
-      "SELECT id, begin_ms, end_ms, rows FROM block WHERE level=? AND end_ms>? AND begin_ms<? ORDER BY begin_ms, id");
+  auto rows =
+      database.prepare("SELECT id, begin_ms, end_ms, rows FROM block WHERE level=? AND end_ms>? AND begin_ms<? ORDER BY begin_ms, id");
   if (!rows) return std::unexpected(rows.error());
   rows->bind(std::int64_t{static_cast<std::uint8_t>(level)}).bind(begin_ms).bind(end_ms);
   std::vector<Block> blocks;

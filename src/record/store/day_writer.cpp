@@ -14,8 +14,9 @@ Result<DayWriter> DayWriter::open(const std::string& path, std::int64_t day, Ser
   if (!catalogue) return std::unexpected(catalogue.error());
   auto kinds = kinds_of(made.database_, tools);
   if (!kinds) return std::unexpected(kinds.error());
-  const auto newest = made.database_.integer("SELECT max((SELECT coalesce(max(number), 0) FROM series),"
-                                             " (SELECT coalesce(max(first + count - 1), 0) FROM series_pack))");
+  const auto newest = made.database_.integer(
+      "SELECT max((SELECT coalesce(max(number), 0) FROM series),"
+      " (SELECT coalesce(max(first + count - 1), 0) FROM series_pack))");
   if (!newest) return std::unexpected(newest.error());
   made.kinds_ = std::move(*kinds);
   made.next_number_ = *newest + 1;

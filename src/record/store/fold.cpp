@@ -447,15 +447,22 @@ Result<void> thin_day(const std::string& path, Level finest) {
   auto copied = database->execute(
       "BEGIN;"
       "INSERT INTO made.about SELECT * FROM main.about WHERE name<>'finest_level';"
-      "INSERT INTO made.about VALUES ('finest_level'," + level + ");"
+      "INSERT INTO made.about VALUES ('finest_level'," +
+      level +
+      ");"
       "INSERT INTO made.series SELECT * FROM main.series;"
       "INSERT INTO made.series_pack SELECT * FROM main.series_pack;"
       "INSERT INTO made.tail SELECT * FROM main.tail;"
-      "INSERT INTO made.block SELECT * FROM main.block WHERE level>=" + level + ";"
-      "INSERT INTO made.pack SELECT * FROM main.pack WHERE block IN (SELECT id FROM main.block WHERE level>=" + level + ");"
+      "INSERT INTO made.block SELECT * FROM main.block WHERE level>=" +
+      level +
+      ";"
+      "INSERT INTO made.pack SELECT * FROM main.pack WHERE block IN (SELECT id FROM main.block WHERE level>=" +
+      level +
+      ");"
       "COMMIT; DETACH made");
   database = fail(ErrorCode::internal, "");  // closed before the file is replaced
-  if (copied && ::rename(made.c_str(), path.c_str()) != 0) copied = std::unexpected(error_from_errno(errno, "cannot replace a day of the store", path));
+  if (copied && ::rename(made.c_str(), path.c_str()) != 0)
+    copied = std::unexpected(error_from_errno(errno, "cannot replace a day of the store", path));
   if (!copied) ::unlink(made.c_str());
   return copied;
 }

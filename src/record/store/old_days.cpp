@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cerrno>
+#include <cstdlib>
 
 namespace joulery {
 namespace {
@@ -33,9 +33,7 @@ void OldDays::saw(std::int64_t begin_ms, std::int64_t length_ms) {
   end_ms_ = begin_ms + length_ms;
 }
 
-bool OldDays::expired(std::int64_t day, Duration keep) const {
-  return (day + 1) * day_ms + keep.base_units() / 1'000'000 <= newest_ms_;
-}
+bool OldDays::expired(std::int64_t day, Duration keep) const { return (day + 1) * day_ms + keep.base_units() / 1'000'000 <= newest_ms_; }
 
 // Each hour all days that may have to change; the first time all there are.
 void OldDays::plan(std::int64_t open_day) {
@@ -89,7 +87,7 @@ Result<std::int64_t> OldDays::tidy(std::int64_t day, StoreTools& tools) {
     if (!finished) return finished;
     lost = *finished;
   }
-  const Level wanted = !steady                                      ? Level::raw
+  const Level wanted = !steady                                ? Level::raw
                        : expired(day, settings_.keep_minutes) ? Level::hour
                        : expired(day, settings_.keep_raw)     ? Level::minute
                                                               : Level::raw;

@@ -150,7 +150,8 @@ void FolderStore::drop_beyond(std::deque<WaitingRow>& rows, std::size_t& weight)
     weight -= rows.front().weight();
     rows.pop_front();
   }
-  if (dropped > 0 && counts_.dropped_rows == 0) events_.push_back({StoreEventKind::dropped, "more waits than may: the oldest rows of the store are given up"});
+  if (dropped > 0 && counts_.dropped_rows == 0)
+    events_.push_back({StoreEventKind::dropped, "more waits than may: the oldest rows of the store are given up"});
   counts_.dropped_rows += dropped;
 }
 
@@ -235,10 +236,12 @@ Result<void> FolderStore::move_aside(std::int64_t day, const Error& why) {
   if (day_ && day_->day() == day) day_.reset();
   std::string aside = path + ".damaged";
   for (int i = 1; access(aside.c_str(), F_OK) == 0; ++i) aside = fmt::format("{}.damaged-{}", path, i);
-  if (::rename(path.c_str(), aside.c_str()) != 0) return std::unexpected(error_from_errno(errno, "cannot move a damaged day of the store aside", path));
+  if (::rename(path.c_str(), aside.c_str()) != 0)
+    return std::unexpected(error_from_errno(errno, "cannot move a damaged day of the store aside", path));
   (void)::rename((path + "-wal").c_str(), (aside + "-wal").c_str());
   ::unlink((path + "-shm").c_str());
-  say(StoreEventKind::aside, fmt::format("the store's {} is damaged ({}): it is kept as {}, and a new one is begun", path, why.what, aside));
+  say(StoreEventKind::aside,
+      fmt::format("the store's {} is damaged ({}): it is kept as {}, and a new one is begun", path, why.what, aside));
   return {};
 }
 

@@ -37,12 +37,14 @@ Result<Grid> grid_for(const StoreQuery& query) {
   grid.from_ms = floor_to(query.from.ns + 999'999, 1'000'000) / 1'000'000;
   grid.to_ms = std::max(grid.from_ms, floor_to(query.to.ns + 999'999, 1'000'000) / 1'000'000);
   const std::int64_t step = query.step.base_units();
-  if (step < 0 || step % 1'000'000 != 0) return fail(ErrorCode::usage, "a step is a whole number of milliseconds", fmt::format("{} ns", step));
+  if (step < 0 || step % 1'000'000 != 0)
+    return fail(ErrorCode::usage, "a step is a whole number of milliseconds", fmt::format("{} ns", step));
   grid.step_ms = step / 1'000'000;
   if (grid.step_ms == 0) return grid;
   grid.base_ms = floor_to(grid.from_ms, grid.step_ms);
   const std::int64_t steps = (grid.to_ms - grid.base_ms + grid.step_ms - 1) / grid.step_ms;
-  if (steps > most_points) return fail(ErrorCode::usage, "more steps than can be answered", fmt::format("{}", steps), "ask for a longer step");
+  if (steps > most_points)
+    return fail(ErrorCode::usage, "more steps than can be answered", fmt::format("{}", steps), "ask for a longer step");
   grid.steps = static_cast<std::size_t>(std::max<std::int64_t>(steps, 1));
   return grid;
 }

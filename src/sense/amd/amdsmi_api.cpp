@@ -1,6 +1,6 @@
 #include "sense/amd/amdsmi_api.h"
 
-#include "sense/shared_library.h"
+#include "core/shared_library.h"
 
 namespace joulery {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
+#include "core/shared_library.h"
 #include "sense/amd/amd_advice.h"
 #include "sense/amd/amd_cards.h"
 #include "sense/amd/amdsmi.h"
 #include "sense/pci_accelerators.h"
-#include "sense/shared_library.h"
 
 namespace joulery {
 namespace {

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstring>
 
+#include "core/shared_library.h"
 #include "sense/accelerator_channels.h"
 #include "sense/function_meter.h"
 #include "sense/obstacles.h"
 #include "sense/pci_accelerators.h"
-#include "sense/shared_library.h"
 
 namespace joulery {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "sense/shared_library.h"
+#include "core/shared_library.h"
 
 namespace joulery {
 

@@ -45,19 +45,19 @@ RedfishSession::~RedfishSession() {
   if (token_ && !own_session_.empty()) (void)send({.method = "DELETE", .url = service_ + own_session_}, mono_now() + goodbye_limit);
 }
 
-Answer<HttpAnswer> RedfishSession::send(HttpRequest request, MonoTime end) {
+Answer<HttpReply> RedfishSession::send(HttpCall request, MonoTime end) {
   if (token_) request.session_token = &*token_;
   return client_.send(request, end - mono_now());
 }
 
-Answer<HttpAnswer> RedfishSession::open_page(const std::string& path, MonoTime end) {
+Answer<HttpReply> RedfishSession::open_page(const std::string& path, MonoTime end) {
   auto answer = send({.url = service_ + path}, end);
   if (!answer) return answer;
   if (const auto trouble = trouble_of_status(answer->status)) return std::unexpected(*trouble);
   return answer;
 }
 
-Answer<HttpAnswer> RedfishSession::page(const std::string& path, MonoTime end) {
+Answer<HttpReply> RedfishSession::page(const std::string& path, MonoTime end) {
   if (wants_session() && !token_)
     if (const auto in = log_in(end); !in) return std::unexpected(in.error());
   auto answer = send({.url = service_ + path}, end);
@@ -73,9 +73,9 @@ Answer<HttpAnswer> RedfishSession::page(const std::string& path, MonoTime end) {
 
 // A service without sessions is given the password with every request.
 Answer<void> RedfishSession::log_in(MonoTime end) {
-  std::optional<HttpAnswer> opened;
+  std::optional<HttpReply> opened;
   if (!sessions_.empty()) {
-    HttpRequest request{.method = "POST", .url = service_ + sessions_};
+    HttpCall request{.method = "POST", .url = service_ + sessions_};
     request.body = login_body(client_.access().user, *client_.access().password);
     auto answer = client_.send(request, end - mono_now());
     ::explicit_bzero(request.body.data(), request.body.size());

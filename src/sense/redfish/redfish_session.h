@@ -21,15 +21,15 @@ class RedfishSession {
   ~RedfishSession();
 
   // A page that needs no login: the root.
-  Answer<HttpAnswer> open_page(const std::string& path, MonoTime end);
+  Answer<HttpReply> open_page(const std::string& path, MonoTime end);
   // Where the root says that sessions are opened; "" where there are none.
   void set_sessions_path(std::string path) { sessions_ = std::move(path); }
   // Errors: those of HttpClient::send; permission, where the login is refused; what other statuses mean.
-  Answer<HttpAnswer> page(const std::string& path, MonoTime end);
+  Answer<HttpReply> page(const std::string& path, MonoTime end);
 
  private:
   bool wants_session() const { return by_session_ && client_.access().password.has_value(); }
-  Answer<HttpAnswer> send(HttpRequest request, MonoTime end);
+  Answer<HttpReply> send(HttpCall request, MonoTime end);
   Answer<void> log_in(MonoTime end);
 
   HttpClient client_;

@@ -12,7 +12,7 @@
 namespace joulery {
 namespace {
 
-constexpr std::size_t most_bytes = 4 << 20, most_header_bytes = 64 << 10;
+constexpr std::size_t most_header_bytes = 64 << 10;
 constexpr int most_redirects = 3;
 // By number: the name is deprecated since 7.85, the option works in every version; its successor takes a text.
 constexpr CURLoption allowed_protocols = static_cast<CURLoption>(CURLOPTTYPE_LONG + 181);
@@ -20,14 +20,14 @@ constexpr CURLoption quick_exit = static_cast<CURLoption>(322);  // CURLOPT_QUIC
 
 // What one request has received; a callback that returns less than it was given ends the request.
 struct Received {
-  HttpAnswer answer;
-  std::size_t header_bytes = 0;
+  HttpReply answer;
+  std::size_t most_bytes = 0, header_bytes = 0;
   bool too_long = false;
 };
 
 std::size_t take_body(char* bytes, std::size_t, std::size_t count, void* to) {
   auto& received = *static_cast<Received*>(to);
-  received.too_long = received.answer.body.size() + count > most_bytes;
+  received.too_long = received.answer.body.size() + count > received.most_bytes;
   if (received.too_long) return 0;
   received.answer.body.append(bytes, count);
   return count;
@@ -77,7 +77,10 @@ Trouble trouble_of(const CurlApi& api, CURLcode code, const Received& received, 
     case static_cast<CURLcode>(100):  // CURLE_TOO_LARGE, since 8.6
       return {MissingReason::rubbish, "its answer has a header without an end", ""};
     case CURLE_WRITE_ERROR:
-      if (received.too_long) return {MissingReason::rubbish, "its answer is longer than 4 MiB", ""};
+      if (received.too_long) {
+        const double mebibytes = static_cast<double>(received.most_bytes) / (1 << 20);
+        return {MissingReason::rubbish, fmt::format("its answer is longer than {:.3g} MiB", mebibytes), ""};
+      }
       return {MissingReason::io_error, text, ""};
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL: return {MissingReason::rubbish, "what answers there speaks no HTTP", "check port and scheme in url"};
@@ -118,7 +121,7 @@ struct HttpClient::Handle {
   CURL* easy;
 };
 
-std::string_view HttpAnswer::header(std::string_view name) const {
+std::string_view HttpReply::header(std::string_view name) const {
   for (const auto& [known, value] : headers)
     if (known == name) return value;
   return {};
@@ -137,9 +140,9 @@ Answer<HttpClient> HttpClient::make(HttpAccess access) {
   return HttpClient(std::move(access), std::move(handle));
 }
 
-Answer<HttpAnswer> HttpClient::send(const HttpRequest& request, Duration limit) {
+Answer<HttpReply> HttpClient::send(const HttpCall& request, Duration limit) {
   const MonoTime end = mono_now() + limit;
-  HttpRequest next = request;
+  HttpCall next = request;
   for (int redirects = 0;; ++redirects) {
     auto answer = send_once(next, end - mono_now());
     if (!answer || answer->status < 301 || answer->status > 308 || answer->status == 304) return answer;
@@ -154,16 +157,18 @@ Answer<HttpAnswer> HttpClient::send(const HttpRequest& request, Duration limit) 
   }
 }
 
-Answer<HttpAnswer> HttpClient::send_once(const HttpRequest& request, Duration limit) {
+Answer<HttpReply> HttpClient::send_once(const HttpCall& request, Duration limit) {
   if (limit <= Duration{}) return std::unexpected(Trouble{MissingReason::timed_out, "no answer in time", ""});
   const CurlApi& api = handle_->api;
   CURL* easy = handle_->easy;
   api.reset(easy);  // options only: the connection stays
   Received received;
+  received.most_bytes = request.most_bytes;
   HeaderList headers(api);
   headers.add("Accept: application/json, text/plain;q=0.9, */*;q=0.1");
   headers.add("Expect:");
-  if (!request.body.empty()) headers.add("Content-Type: application/json");
+  if (!request.body.empty()) headers.add("Content-Type: " + request.content_type);
+  for (const std::string& line : request.headers) headers.add(line);
   if (request.session_token) headers.add("X-Auth-Token: ", request.session_token);
   if (access_.token) headers.add("Authorization: Bearer ", &*access_.token);
   const long milliseconds_left = std::max<long>(1, static_cast<long>(limit.base_units() / 1'000'000));
@@ -175,6 +180,7 @@ Answer<HttpAnswer> HttpClient::send_once(const HttpRequest& request, Duration li
   api.set_option(easy, CURLOPT_FOLLOWLOCATION, 0L);
   api.set_option(easy, CURLOPT_TIMEOUT_MS, milliseconds_left);
   api.set_option(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds_left);
+  api.set_option(easy, CURLOPT_FORBID_REUSE, request.close ? 1L : 0L);
   api.set_option(easy, CURLOPT_USERAGENT, "joulery");
   api.set_option(easy, CURLOPT_HTTPHEADER, headers.get());
   api.set_option(easy, CURLOPT_SSL_VERIFYPEER, access_.insecure ? 0L : 1L);

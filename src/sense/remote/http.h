@@ -34,14 +34,19 @@ struct HttpAccess {
 // Errors: those of read_secret(); usage, for a password without a user, and for both a password and a token.
 Result<HttpAccess> read_http_access(const Settings& settings, const std::string& section, std::string& warning);
 
-struct HttpRequest {
+// What is asked, and what comes back. (app/agent/http_message.h has the other side: a server's HttpRequest and HttpAnswer.)
+struct HttpCall {
   std::string method = "GET";
   std::string url;
-  std::string body = {};                       // JSON; overwritten after it was sent where it holds a secret (by the caller)
-  const Secret* session_token = nullptr;       // X-Auth-Token
+  std::string body = {};  // of `content_type`; overwritten after it was sent where it holds a secret (by the caller)
+  const Secret* session_token = nullptr;  // X-Auth-Token
+  std::string content_type = "application/json";
+  std::vector<std::string> headers = {};  // "Content-Encoding: snappy"; no secrets
+  std::size_t most_bytes = 4 << 20;  // of the answer
+  bool close = false;  // the connection is not kept for a next request
 };
 
-struct HttpAnswer {
+struct HttpReply {
   int status = 0;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
@@ -58,15 +63,15 @@ class HttpClient {
   ~HttpClient();
 
   // Any status is an answer. Errors: timed_out; gone, where nobody is there; io_error, as for a certificate that is not trusted;
-  // rubbish, for an answer above 4 MiB.
-  Answer<HttpAnswer> send(const HttpRequest& request, Duration limit);
+  // rubbish, for an answer above the request's `most_bytes`.
+  Answer<HttpReply> send(const HttpCall& request, Duration limit);
   const HttpAccess& access() const { return access_; }
   void send_password_always(bool basic) { access_.basic = basic; }
 
  private:
   struct Handle;
   HttpClient(HttpAccess access, std::unique_ptr<Handle> handle);
-  Answer<HttpAnswer> send_once(const HttpRequest& request, Duration limit);
+  Answer<HttpReply> send_once(const HttpCall& request, Duration limit);
   HttpAccess access_;
   std::unique_ptr<Handle> handle_;
 };

@@ -27,7 +27,7 @@ class HttpJsonSource final : public RemoteSource {
   std::vector<Channel> channels() const override { return {channel_}; }
 
   Answer<RemoteAnswer> ask(Duration limit) override {
-    HttpRequest request{.url = url_};
+    HttpCall request{.url = url_};
     const bool secret = fill_in_password(request.url);
     const auto page = client_.send(request, limit);
     if (secret) ::explicit_bzero(request.url.data(), request.url.size());

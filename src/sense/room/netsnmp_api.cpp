@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "sense/shared_library.h"
+#include "core/shared_library.h"
 
 namespace joulery {
 namespace {

@@ -299,9 +299,10 @@ TEST(KnownKeys, AreAllInTheManualPage) {
 
 TEST(KnownKeys, EachSecretMayComeFromAFileOrAVariable) {
   for (const KnownKey& known : known_keys()) {
-    const std::string key(known.pattern);
+    std::string key(known.pattern);
     if (!key.ends_with("_env")) continue;
-    EXPECT_TRUE(find_known_key("meters.a." + key.substr(9, key.size() - 13) + "_file")) << key;
+    if (const auto star = key.find('*'); star != std::string::npos) key[star] = 'a';
+    EXPECT_TRUE(find_known_key(key.substr(0, key.size() - 4) + "_file")) << key;
   }
 }
 

@@ -45,7 +45,7 @@ TEST(Http, SendsATokenAndABody) {
   HttpAccess access;
   access.token.emplace("t0ken");
   const Secret session("sess");
-  HttpRequest request{.method = "POST", .url = server.url("/s")};
+  HttpCall request{.method = "POST", .url = server.url("/s")};
   request.body = "{}";
   request.session_token = &session;
   ASSERT_TRUE(client(std::move(access)).send(request, seconds(5)));

@@ -42,8 +42,8 @@ RC_GTEST_PROP(StoreProperty, SumsAreTheSameAtEveryStep, ()) {
       std::vector<StoreSample> samples;
       for (const char* component : components) {
         if (*rc::gen::inRange(0, 4) == 0) continue;
-        const auto count = *rc::gen::weightedOneOf<std::int64_t>({{9, rc::gen::inRange<std::int64_t>(-5, 100'000)},
-                                                                  {1, rc::gen::inRange<std::int64_t>(-(1LL << 40), 1LL << 40)}});
+        const auto count = *rc::gen::weightedOneOf<std::int64_t>(
+            {{9, rc::gen::inRange<std::int64_t>(-5, 100'000)}, {1, rc::gen::inRange<std::int64_t>(-(1LL << 40), 1LL << 40)}});
         row.counts[component] = count;
         samples.push_back({store->series(energy_of(component)), count});
       }

@@ -123,7 +123,8 @@ TEST(Store, ShortLivedSeriesCostLittleAndAddUp) {
   const int ticks = 900, lives = 3;  // each second one process begins, and lives for three ticks
   std::vector<SeriesId> alive;
   for (int i = 0; i < ticks; ++i) {
-    alive.push_back(store->series({"consumer_joules", {{"component", "node"}, {"kind", "process"}, {"name", "cc1plus[" + std::to_string(20'000 + i) + "]"}}, 0.001}));
+    alive.push_back(store->series(
+        {"consumer_joules", {{"component", "node"}, {"kind", "process"}, {"name", "cc1plus[" + std::to_string(20'000 + i) + "]"}}, 0.001}));
     if (alive.size() > lives) {
       store->forget(alive.front());
       alive.erase(alive.begin());

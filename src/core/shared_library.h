@@ -1,4 +1,4 @@
-// A vendor's library, loaded at run time: one program must run on machines that have it and on those that do not.
+// A library that a machine may lack, loaded at run time: one program must run on machines that have it and on those that do not.
 //
 // It stays loaded until the process ends. Some of these libraries count neither initialisations nor shut-downs, and a
 // second user in the process (the program that we are part of) must not lose the library because we are done with it.

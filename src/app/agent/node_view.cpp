@@ -1,0 +1,43 @@
+#include "app/agent/node_view.h"
+
+#include <utility>
+
+namespace joulery {
+
+void LatestNode::set(NodeAccount account) {
+  const std::lock_guard lock(mutex_);
+  std::swap(account_, account);  // what was there before is freed after the lock
+  ++generation_;
+}
+
+void LatestNode::set(std::vector<MeterState> meters) {
+  const std::lock_guard lock(mutex_);
+  std::swap(meters_, meters);
+}
+
+void LatestNode::set(AgentHealth health) {
+  const std::lock_guard lock(mutex_);
+  std::swap(health_, health);
+}
+
+std::uint64_t LatestNode::generation() const {
+  const std::lock_guard lock(mutex_);
+  return generation_;
+}
+
+NodeAccount LatestNode::account() const {
+  const std::lock_guard lock(mutex_);
+  return account_;
+}
+
+std::vector<MeterState> LatestNode::meters() const {
+  const std::lock_guard lock(mutex_);
+  return meters_;
+}
+
+AgentHealth LatestNode::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
+}  // namespace joulery

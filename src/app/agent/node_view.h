@@ -1,0 +1,93 @@
+// What the HTTP server may see of the agent: the node's account, its meters, its health, its history. The agent's loop writes,
+// the server's thread reads; neither waits for the other longer than a copy takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/time.h"
+#include "ledger/node_account.h"
+#include "sense/meter.h"
+
+namespace joulery {
+
+struct MeterState {
+  Finding finding;
+  std::vector<std::string> components;  // what it tells of
+  std::optional<Duration> age;          // since its last good reading; empty where there was none
+};
+
+// One thing that the agent does, and whether it can: "store", "push/central".
+struct HealthPart {
+  std::string name;
+  bool well = true;
+  std::string reason;  // why not, and since when
+};
+
+struct AgentHealth {
+  Duration uptime, interval;
+  std::int64_t ticks = 0, late_ticks = 0;
+  std::vector<HealthPart> parts;
+};
+
+// Called from the server's thread: each function must be safe beside the agent's loop.
+class NodeView {
+ public:
+  virtual ~NodeView() = default;
+  virtual std::uint64_t generation() const = 0;  // rises with every new account; 0 while there is none
+  virtual NodeAccount account() const = 0;
+  virtual std::vector<MeterState> meters() const = 0;
+  virtual AgentHealth health() const = 0;
+};
+
+// A NodeView that the agent's loop writes into.
+class LatestNode : public NodeView {
+ public:
+  void set(NodeAccount account);
+  void set(std::vector<MeterState> meters);
+  void set(AgentHealth health);
+  std::uint64_t generation() const override;
+  NodeAccount account() const override;
+  std::vector<MeterState> meters() const override;
+  AgentHealth health() const override;
+
+ private:
+  mutable std::mutex mutex_;
+  std::uint64_t generation_ = 0;
+  NodeAccount account_;
+  std::vector<MeterState> meters_;
+  AgentHealth health_;
+};
+
+// A question to the store: one series, from <= t < to, a value for every step.
+struct HistoryQuery {
+  std::string series;                         // "joulery_component_watts"
+  std::map<std::string, std::string> labels;  // which a series must have
+  WallTime from, to;
+  Duration step;
+};
+
+struct HistoryPoint {
+  WallTime at;
+  std::optional<double> value;  // empty: nothing is known of that step
+};
+
+struct HistorySeries {
+  std::map<std::string, std::string> labels;
+  std::vector<HistoryPoint> points;
+  std::string reason;  // why some of it is not known
+};
+
+class HistorySource {
+ public:
+  virtual ~HistorySource() = default;
+  // Errors: not_found for a series that was never stored; usage, io.
+  virtual Result<std::vector<HistorySeries>> query(const HistoryQuery& query) = 0;
+};
+
+}  // namespace joulery

@@ -1,0 +1,47 @@
+#include "app/open_node_watch.h"
+
+#include <unistd.h>
+
+#include "app/command_line.h"
+#include "app/loaded_run.h"
+#include "app/measurement.h"
+#include "sense/host/cpu_identity_reader.h"
+#include "sense/meters.h"
+#include "watch/open_cpu_account.h"
+#include "watch/workloads.h"
+
+namespace joulery {
+Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings) {
+  const auto policy = parse_idle_policy(options.idle);
+  if (!policy)
+    return fail(ErrorCode::usage, "no policy for static power '" + options.idle + "'", "--idle", "separate, proportional, reserved");
+  const auto fill = parse_fill(options.estimate);
+  if (!fill) return std::unexpected(fill.error());
+  const Machine machine(options.sysroot);
+  Discovery found = discover(machine, settings, Look::thorough);
+  const CpuIdentity cpu = read_cpu_identity(machine);
+  auto model = power_model_of(cpu);
+  if (!model) return std::unexpected(model.error());
+  const auto choice = cpu_account_choice(options.cpu_time);
+  if (!choice) return fail(ErrorCode::usage, "no way to CPU time '" + options.cpu_time + "'", "--cpu-time", "auto, ebpf, proc");
+  auto account = open_cpu_account(options.sysroot, *choice);
+  if (!account) return std::unexpected(account.error());
+  OpenedNodeWatch opened;
+  NodeWatchPlan plan;
+  plan.interval = options.interval;
+  plan.linger = options.linger;
+  plan.idle = *policy;
+  plan.model = std::move(*model);
+  plan.fill = *fill;
+  plan.missing = missing_parts(found);
+  plan.threads = cpu.threads;
+  plan.root = options.sysroot;
+  opened.watch =
+      std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(account->account), Workloads(options.sysroot));
+  if (account->instead_of_ebpf)
+    opened.note = "CPU time by looks through /proc, which miss who comes and goes between two: " + account->instead_of_ebpf->line();
+  opened.findings = std::move(found.findings);
+  return opened;
+}
+
+}  // namespace joulery

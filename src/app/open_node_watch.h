@@ -1,0 +1,31 @@
+// Makes a NodeWatch of what the user asked for and the machine has.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/node_watch.h"
+#include "config/settings.h"
+#include "core/result.h"
+
+namespace joulery {
+
+struct NodeWatchOptions {
+  Duration interval = milliseconds(1000);
+  Duration linger = seconds(300);
+  std::string idle = "separate";     // an IdlePolicy by name
+  std::string estimate = "auto";     // "auto", "all", "none"
+  std::string cpu_time = "auto";     // a CpuAccountChoice by name
+  std::string sysroot;
+};
+
+struct OpenedNodeWatch {
+  std::unique_ptr<NodeWatch> watch;
+  std::string note;                  // what the user should know: why CPU time is not told by eBPF; "" where there is nothing
+  std::vector<Finding> findings;     // of the meters
+};
+
+// Errors: usage, with what the options may say; those of discovery.
+Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings);
+
+}  // namespace joulery

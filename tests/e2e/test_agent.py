@@ -1,0 +1,218 @@
+"""The agent and `joulery top` as users start them, on real processes: under the fake RAPL, so that what they split is measured."""
+import decimal
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+from conftest import Runner, built, clean_environment
+
+TOKEN = "a-token-of-this-test-that-is-long-enough"
+BURN = "while :; do :; done"
+KINDS = ("process", "cgroup", "container", "pod", "unit", "job", "step", "user")
+
+
+class Agent:
+    """An agent in a home of its own, under the fake RAPL; `get` asks it with the token unless told otherwise."""
+
+    def __init__(self, with_rapl, home, *words, store=None):
+        program = built("joulery-agent")
+        if program is None:
+            pytest.skip("skipped: joulery-agent is not built")
+        self.home, self.store = home, store or home / "store"
+        environment = {**clean_environment(home), "AGENT_TOKEN": TOKEN}
+        self.child = subprocess.Popen([*with_rapl, "--", str(built("joulery")), "agent", "--interval", "200ms", "--listen", "127.0.0.1:0", "--store",
+                                       str(self.store), "--set", "agent.token_env=AGENT_TOKEN", *map(str, words)], env=environment,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.line = self.child.stdout.readline()
+        found = re.search(r"http://[0-9.:]+", self.line)
+        if not found:
+            os.killpg(self.child.pid, signal.SIGKILL)
+            raise AssertionError(f"no ready line: {self.line!r}; {self.child.communicate()[1]}")
+        self.url = found.group(0)
+
+    def get(self, path, token=True):
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"} if token else {})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.read().decode()
+
+    def json(self, path, **options):
+        return json.loads(self.get(path, **options), parse_float=decimal.Decimal)
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                seen = condition()
+            except (OSError, KeyError):
+                seen = None
+            if seen:
+                return seen
+            time.sleep(0.1)
+        raise AssertionError(f"never saw {what}")
+
+    def pid(self):
+        """The agent's own: the process of that name among what the session holds."""
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and os.getsid(int(entry.name)) == self.child.pid and (entry / "comm").read_text().strip() == "joulery-agent":
+                    return int(entry.name)
+            except OSError:
+                continue
+        raise AssertionError("no agent runs")
+
+    def stop(self):
+        os.kill(self.pid(), signal.SIGTERM)
+        out, err = self.child.communicate(timeout=60)
+        return self.child.returncode, out, err
+
+    def kill(self):
+        if self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.communicate()
+
+
+@pytest.fixture
+def burner():
+    """A busy loop."""
+    child = subprocess.Popen(["sh", "-c", BURN])
+    yield child
+    child.kill()
+    child.wait()
+
+
+@pytest.fixture
+def agent(with_rapl, tmp_path):
+    started = Agent(with_rapl, tmp_path)
+    yield started
+    started.kill()
+
+
+def sums_of(rows, kind):
+    """Joules by component of one kind's rows."""
+    sums = {}
+    for one in rows:
+        if one["kind"] == kind:
+            for component, joules in one["components"].items():
+                sums[component] = sums.get(component, 0) + joules
+    return sums
+
+
+def test_every_kind_sums_to_the_node_to_the_microjoule(agent, burner):
+    agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= 8, "eight ticks")
+    told = agent.json("/api/v1/consumers")
+    rows = told["rows"]
+    shared = sums_of(rows, "unattributed")
+    idle = sums_of(rows, "idle")
+    wholes = {kind: {c: sums_of(rows, kind).get(c, 0) + shared.get(c, 0) + idle.get(c, 0) for c in shared} for kind in KINDS}
+    assert all(whole == wholes["process"] for whole in wholes.values()), wholes
+    assert sum(wholes["process"].values()) == told["joules"] > 0
+    assert agent.json("/api/v1/health")["violations"] == 0
+    mine = [r for r in rows if r["kind"] == "process" and r["name"].endswith(f"[{burner.pid}]")]
+    assert len(mine) == 1 and mine[0]["components"]["node/cpu/package-0"] > 0
+
+
+def test_metrics_have_the_names_of_the_contract(agent):
+    agent.wait_for(lambda: "joulery_consumer_joules_total" in agent.get("/metrics"), "consumers in /metrics")
+    text = agent.get("/metrics")
+    for name in ("joulery_component_joules_total", "joulery_component_overlap_joules_total", "joulery_conservation_violations_total",
+                 "joulery_agent_cpu_seconds_total"):
+        assert re.search(rf"^{name}[ {{]", text, re.M), name
+    assert 'joulery_component_joules_total{component="node/cpu/package-0",quality="measured"}' in text
+    assert 'kind="unattributed"' in text
+
+
+def test_the_store_holds_what_the_agent_told(agent, joulery, burner):
+    agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= 10, "ten ticks")
+    code, out, err = agent.stop()
+    assert code == 0, err
+    assert out == "" and "violation" not in err
+    run = Runner(joulery, agent.home)
+    done = run("query", "--store", agent.store, "--from", "-1h", "--json", "component_joules", check=0)
+    assert "node/cpu/package-0" in done.stdout
+    assert "idle" in (agent.store / "static_power.json").read_text() or json.loads((agent.store / "static_power.json").read_text())
+
+
+def test_killed_at_any_moment_it_starts_again(with_rapl, tmp_path):
+    for pause in (0.0, 0.35, 0.8):
+        agent = Agent(with_rapl, tmp_path, store=tmp_path / "store")
+        time.sleep(pause)
+        agent.kill()
+    agent = Agent(with_rapl, tmp_path, store=tmp_path / "store")
+    try:
+        agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= 2, "ticks after the kills")
+        assert agent.json("/api/v1/health")["status"] == "ok"
+    finally:
+        agent.kill()
+
+
+def test_a_damaged_store_is_moved_aside_and_said(with_rapl, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / time.strftime("day-%Y-%m-%d.joules", time.gmtime())).write_bytes(b"rubbish" * 1000)
+    agent = Agent(with_rapl, tmp_path, store=store)
+    try:
+        agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= 5, "ticks")
+        code, _, err = agent.stop()
+        assert code == 0
+        assert "damaged" in err and "new one" in err
+    finally:
+        agent.kill()
+
+
+def test_rights_are_given_up_before_anything_is_served(agent):
+    status = pathlib.Path(f"/proc/{agent.pid()}/status").read_text()
+    field = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert field["Seccomp"].strip() == "2" and field["NoNewPrivs"].strip() == "1"
+    kept = sum(1 << bit for bit in (2, 19, 38, 39))  # DAC_READ_SEARCH, SYS_PTRACE, PERFMON, BPF
+    assert int(field["CapEff"], 16) & ~kept == 0
+
+
+def test_a_second_agent_on_the_same_store_is_refused(agent, with_rapl):
+    done = subprocess.run([*with_rapl, "--", str(built("joulery")), "agent", "--listen", "127.0.0.1:0", "--store", str(agent.store)],
+                          env=clean_environment(agent.home), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and str(agent.store) in done.stderr
+
+
+def test_off_loopback_without_a_token_is_refused(run, tmp_path):
+    done = run("agent", "--listen", "0.0.0.0:0", "--store", tmp_path / "store", check=2)
+    assert "token" in done.stderr.lower() or "tls" in done.stderr.lower()
+
+
+def test_readers_without_the_token_get_rounded_figures(agent, burner):
+    agent.wait_for(lambda: agent.json("/api/v1/health", token=False)["ticks"] >= 5, "ticks")
+    told = agent.json("/api/v1/consumers", token=False)
+    assert told["rounded"] is True
+    assert all((row["joules"] * 10) % 1 == 0 for row in told["rows"])
+
+
+# ---- top ----
+
+def test_top_gives_the_rows_of_the_api(with_rapl, joulery, tmp_path, burner):
+    done = subprocess.run([*with_rapl, "--", joulery, "top", "--once", "--json", "--interval", "300ms"], env=clean_environment(tmp_path),
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout, parse_float=decimal.Decimal)
+    assert told["schema"] == "joulery.consumers/1"
+    assert sum(row["joules"] for row in told["rows"]) == told["joules"] > 0
+    assert any(row["name"].endswith(f"[{burner.pid}]") for row in told["rows"])
+
+
+def test_top_by_proc_says_what_that_misses(with_rapl, joulery, tmp_path):
+    done = subprocess.run([*with_rapl, "--", joulery, "top", "--once", "--cpu-time", "proc", "--interval", "200ms"],
+                          env=clean_environment(tmp_path), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "CPU time by proc" in done.stdout and "package-0" in done.stdout
+
+
+@pytest.mark.parametrize("words, says", [(("--kind", "proces"), "process"), (("--sort", "size"), "joules"), (("--idle", "split"), "separate"),
+                                         (("--json",), "--once"), ((), "terminal")])
+def test_top_refuses_what_makes_no_sense(run, words, says):
+    done = run("top", *words, check=2)
+    assert says in done.stderr and len(done.stderr.strip().splitlines()) == 1

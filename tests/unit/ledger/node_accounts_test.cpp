@@ -1,0 +1,139 @@
+#include "ledger/attribution/node_accounts.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+
+namespace joulery {
+namespace {
+
+MonoTime at(double s) { return MonoTime{} + seconds(s); }
+
+ComponentReading package(double joules_burnt, std::optional<double> idle = std::nullopt) {
+  return {Component("node/cpu/package-0"),
+          "rapl.powercap",
+          Quality::measured,
+          joules(joules_burnt),
+          "",
+          idle ? std::optional(joules(*idle)) : std::nullopt,
+          false};
+}
+
+ProcessTick process(std::int32_t pid, const std::string& name, double cpu, const std::string& container = "", bool ended = false) {
+  ProcessTick tick{{pid, pid * 10}, name, {}, {}, ended};
+  tick.use.cpu = seconds(cpu);
+  tick.workload.container = container;
+  tick.workload.cgroup = container.empty() ? "/user.slice" : "/docker/" + container;
+  tick.workload.user = "alice";
+  return tick;
+}
+
+NodeTick tick_of(double begin, std::vector<ComponentReading> components, std::vector<ProcessTick> processes) {
+  return {{at(begin), at(begin + 1)}, std::move(components), std::move(processes), {}, "ebpf"};
+}
+
+const ConsumerAccount* find(const NodeAccount& account, ConsumerKind kind, const std::string& name) {
+  for (const ConsumerAccount& consumer : account.consumers)
+    if (consumer.kind == kind && consumer.name == name) return &consumer;
+  return nullptr;
+}
+
+Energy sum(const ConsumerAccount& consumer) { return std::accumulate(consumer.energy.begin(), consumer.energy.end(), Energy{}); }
+
+TEST(NodeAccounts, BooksAProcessUnderAllThatItBelongsTo) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(60));
+  accounts.add(tick_of(0, {package(30, 10)}, {process(1, "train", 3, "abc"), process(2, "sh", 1)}));
+  const NodeAccount account = accounts.account();
+  EXPECT_EQ(sum(*find(account, ConsumerKind::process, "train[1]")), joules(15));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::container, "abc")), joules(15));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::container, "(none)")), joules(5));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::user, "alice")), joules(20));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::idle, "")), joules(10));
+  EXPECT_EQ(account.violations, 0);
+  EXPECT_EQ(*account.components[0].idle, watts(10));
+}
+
+TEST(NodeAccounts, WhatEndedIsFoldedAfterAWhileAndSumsStay) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(5));
+  accounts.add(tick_of(0, {package(10)}, {process(1, "a", 1, "c1", true), process(2, "b", 1)}));
+  EXPECT_TRUE(find(accounts.account(), ConsumerKind::process, "a[1]"));
+  for (int i = 1; i < 10; ++i) accounts.add(tick_of(i, {package(10)}, {process(2, "b", 1)}));
+  const NodeAccount account = accounts.account();
+  EXPECT_FALSE(find(account, ConsumerKind::process, "a[1]"));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::process, "(ended)")), joules(5));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::container, "(ended)")), joules(5));
+  EXPECT_EQ(sum(*find(account, ConsumerKind::process, "b[2]")), joules(95));
+  EXPECT_EQ(account.violations, 0);
+}
+
+TEST(NodeAccounts, AReusedPidIsAnotherProcess) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(1));
+  accounts.add(tick_of(0, {package(10)}, {process(1, "a", 1, "", true)}));
+  ProcessTick other = process(1, "b", 1);
+  other.id.start_ticks = 99;
+  accounts.add(tick_of(1, {package(10)}, {other}));
+  EXPECT_EQ(sum(*find(accounts.account(), ConsumerKind::process, "b[1]")), joules(10));
+}
+
+TEST(NodeAccounts, AMissingComponentIsNoEnergyButMissingTime) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(5));
+  ComponentReading lost = package(0);
+  lost.energy.reset();
+  lost.reason = "disappeared";
+  accounts.add(tick_of(0, {package(10)}, {process(1, "a", 1)}));
+  accounts.add(tick_of(1, {lost}, {process(1, "a", 1)}));
+  const NodeAccount account = accounts.account();
+  EXPECT_FALSE(account.components[0].power);
+  EXPECT_EQ(account.components[0].reason, "disappeared");
+  EXPECT_EQ(account.components[0].energy.at(Quality::measured), joules(10));
+  EXPECT_EQ(account.missing.at({"rapl.powercap", "disappeared"}), seconds(1));
+  EXPECT_FALSE(account.components[0].idle) << "what was not learnt is not nothing";
+}
+
+TEST(NodeAccounts, OverlapsAreShownApart) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(5));
+  ComponentReading core{Component("node/cpu/package-0/core"), "rapl.powercap", Quality::measured, joules(7), "", std::nullopt, true};
+  ProcessTick gpu_user = process(1, "train", 1);
+  gpu_user.use.accelerators = {{2, 1.0}};
+  const ComponentReading gpu{Component("node/gpu/0"), "nvml", Quality::measured, joules(100), "", std::nullopt, false};
+  accounts.add(tick_of(0, {package(10), core, gpu}, {gpu_user, process(2, "sh", 1)}));
+  const NodeAccount account = accounts.account();
+  ASSERT_EQ(account.components.size(), 2u);
+  EXPECT_EQ(account.overlaps[0].component, "node/cpu/package-0/core");
+  EXPECT_EQ(find(account, ConsumerKind::process, "train[1]")->energy, (std::vector<Energy>{joules(5), joules(100)}));
+}
+
+// measure 22, over time: whatever happens, each kind sums to the node.
+RC_GTEST_PROP(NodeAccountsLaw, EveryKindSumsToTheNode, ()) {
+  NodeAccounts accounts(at(0), *rc::gen::element(IdlePolicy::separate, IdlePolicy::proportional, IdlePolicy::reserved), seconds(2));
+  Energy burnt;
+  const int ticks = *rc::gen::inRange(1, 12);
+  for (int t = 0; t < ticks; ++t) {
+    std::vector<ComponentReading> components;
+    for (const char* path : {"node/cpu/package-0", "node/dram/package-0", "node/gpu/0"}) {
+      ComponentReading reading{Component(path), "m",  Quality::measured, microjoules(*rc::gen::inRange<std::int64_t>(0, 1'000'000'000)), "",
+                               std::nullopt,    false};
+      if (*rc::gen::inRange(0, 4) == 0) reading.energy.reset();
+      if (*rc::gen::arbitrary<bool>()) reading.idle = microjoules(*rc::gen::inRange<std::int64_t>(0, 500'000'000));
+      burnt += reading.energy.value_or(Energy{});
+      components.push_back(reading);
+    }
+    std::vector<ProcessTick> processes;
+    for (int p = *rc::gen::inRange(0, 6); p > 0; --p)
+      processes.push_back(process(p, *rc::gen::element<std::string>("a", "b"), *rc::gen::inRange(0, 1000) / 1000.0,
+                                  *rc::gen::element<std::string>("", "c1", "c2"), *rc::gen::inRange(0, 4) == 0));
+    accounts.add(tick_of(t, components, processes));
+  }
+  const NodeAccount account = accounts.account();
+  RC_ASSERT(account.violations == 0);
+  for (const ConsumerKind kind : {ConsumerKind::process, ConsumerKind::cgroup, ConsumerKind::container, ConsumerKind::user}) {
+    Energy told;
+    for (const ConsumerAccount& consumer : account.consumers)
+      if (consumer.kind == kind || consumer.kind >= ConsumerKind::idle) told += sum(consumer);
+    RC_ASSERT(told == burnt);
+  }
+}
+
+}  // namespace
+}  // namespace joulery
