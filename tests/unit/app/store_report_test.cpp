@@ -18,6 +18,7 @@ class StoreReport : public testing::Test {
   SeriesKey consumer(const std::string& kind, const std::string& name, const std::string& team = "") {
     SeriesKey key{"consumer_joules", {{"component", "node"}, {"kind", kind}, {"name", name}}, stored_joule_unit};
     if (!team.empty()) key.labels["team"] = team;
+    if (kind == "process") key.labels["job"] = name == "train[7]" ? "a" : "b";
     return key;
   }
   void SetUp() override {
@@ -25,12 +26,15 @@ class StoreReport : public testing::Test {
     const StoreSample samples[] = {{store->series(energy_of("node", stored_joule_unit)), 100},
                                    {store->series(consumer("idle", "")), 20},
                                    {store->series(consumer("unattributed", "")), 5},
-                                   {store->series(consumer("job", "a", "vision")), 50},
+                                   {store->series(consumer("job", "a")), 50},
+                                   {store->series(consumer("process", "train[7]", "vision")), 50},
                                    {store->series(consumer("user", "ann")), 75},
-                                   {store->series(consumer("job", "b", "speech")), 25}};
+                                   {store->series(consumer("tag", "team=vision")), 90},
+                                   {store->series(consumer("job", "b")), 25},
+                                   {store->series(consumer("process", "train[8]", "speech")), 25}};
     for (int i = 0; i < seconds_told; ++i) {
       const std::span all(samples);
-      store->add(at_ms(march_ms + (i + 1) * 1000), seconds(1), i % 2 == 0 ? all : all.first(5));
+      store->add(at_ms(march_ms + (i + 1) * 1000), seconds(1), i % 2 == 0 ? all : all.first(7));
     }
     ASSERT_TRUE(store->flush());
   }
@@ -49,7 +53,7 @@ class StoreReport : public testing::Test {
 
 TEST_F(StoreReport, LinesSumToTheComponents) {
   const StoreBill of = bill({"team", "job"});
-  EXPECT_EQ(of.kind, "job");
+  EXPECT_EQ(of.kind, "process");
   ASSERT_EQ(of.rows.size(), 2u);
   EXPECT_EQ(of.rows[0].keys, (std::vector<std::string>{"vision", "a"}));
   EXPECT_EQ(of.rows[0].energy, microjoules(50LL * 20'000 * seconds_told));
@@ -73,8 +77,9 @@ TEST_F(StoreReport, AConsumerWithoutTheLabelIsNone) {
 
 TEST_F(StoreReport, EachKindIsALine) {
   const StoreBill of = bill({});
-  ASSERT_EQ(of.rows.size(), 2u);
-  EXPECT_EQ(of.rows[0].keys, std::vector<std::string>{"user"});
+  ASSERT_EQ(of.rows.size(), 4u);
+  EXPECT_EQ(of.rows[0].keys, std::vector<std::string>{"tag"});
+  EXPECT_EQ(of.rows[1].keys, std::vector<std::string>{"user"});
   EXPECT_EQ(of.unattributed, microjoules(5LL * 20'000 * seconds_told));
 }
 
