@@ -13,7 +13,8 @@ const std::string component_series = "component_joules", consumer_series = "cons
 
 std::vector<std::string> consumer_kinds() {
   std::vector<std::string> names;
-  for (unsigned kind = 0; kind < static_cast<unsigned>(ConsumerKind::tag); ++kind) names.emplace_back(name_of(static_cast<ConsumerKind>(kind)));
+  for (unsigned kind = 0; kind < static_cast<unsigned>(ConsumerKind::tag); ++kind)
+    names.emplace_back(name_of(static_cast<ConsumerKind>(kind)));
   return names;
 }
 
@@ -40,7 +41,8 @@ Result<std::string> chosen_kind(const std::vector<std::string>& by, const std::s
   const auto known = [&](const std::string& name) { return std::find(kinds.begin(), kinds.end(), name) != kinds.end(); };
   if (!given.empty() && !known(given)) {
     const std::string nearest = nearest_name(given, kinds);
-    return fail(ErrorCode::usage, "no such kind of consumer", given, nearest.empty() ? "process, container, job, user …" : "did you mean " + nearest + "?");
+    return fail(ErrorCode::usage, "no such kind of consumer", given,
+                nearest.empty() ? "process, container, job, user …" : "did you mean " + nearest + "?");
   }
   if (!given.empty()) return given;
   if (by.size() == 1 && by[0] == "kind") return std::string();
@@ -51,7 +53,8 @@ Result<std::string> chosen_kind(const std::vector<std::string>& by, const std::s
 Result<void> add_components(const StoreReader& reader, StoreBill& bill) {
   const auto answer = ask(reader, bill, component_series, {}, {"quality"});
   if (!answer) return std::unexpected(answer.error());
-  if (answer->series.empty()) return fail(ErrorCode::not_found, "the store has no energy of that time", reader.folder(), "joulery query --list --from …");
+  if (answer->series.empty())
+    return fail(ErrorCode::not_found, "the store has no energy of that time", reader.folder(), "joulery query --list --from …");
   bill.total = energy_of(*answer);
   Energy estimated;
   for (const auto& series : answer->series) {

@@ -11,7 +11,8 @@ constexpr std::uint64_t quiet_ticks = 600;
 StoredAccount::Kept& StoredAccount::kept_of(const Booking& booking, const std::string& component) {
   const auto [at, is_new] = consumers_.try_emplace({booking.kind, booking.name, component});
   if (is_new) {
-    SeriesKey key{"consumer_joules", {{"kind", std::string(name_of(booking.kind))}, {"component", component}}, stored_joule_unit, SeriesKind::sum};
+    SeriesKey key{
+        "consumer_joules", {{"kind", std::string(name_of(booking.kind))}, {"component", component}}, stored_joule_unit, SeriesKind::sum};
     if (!booking.name.empty()) key.labels["name"] = booking.name;
     if (booking.labels)
       for (const auto& [name, value] : *booking.labels) key.labels.try_emplace(name, value);

@@ -30,7 +30,7 @@ class StoredAccount {
     SeriesId series;
     WholeCounts counts;
     Energy total;
-    std::uint64_t tick = 0;        // when it was used last
+    std::uint64_t tick = 0;  // when it was used last
   };
 
   Kept& kept_of(const Booking& booking, const std::string& component);

@@ -92,7 +92,8 @@ TEST_F(StoreReport, FormsHoldTheSameFigures) {
   EXPECT_NE(bill_csv(of).find("consumer,a,7300.000000,0.5,"), std::string::npos) << bill_csv(of);
   EXPECT_NE(bill_csv(of).find("total,,14600.000000,1,"), std::string::npos) << bill_csv(of);
   const std::string text = bill_text(of);
-  for (const char* line : {"idle", "unattributed", "total", "11 min 40 s are missing"}) EXPECT_NE(text.find(line), std::string::npos) << text;
+  for (const char* line : {"idle", "unattributed", "total", "11 min 40 s are missing"})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
 TEST_F(StoreReport, RefusesWhatIsNot) {

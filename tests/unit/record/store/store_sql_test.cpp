@@ -39,7 +39,8 @@ class StoreSql : public testing::Test {
 
 TEST_F(StoreSql, EveryLevelHasTheSameSum) {
   for (const std::string table : {"rows", "minutes", "hours"}) {
-    const auto rows = select(folder_, "SELECT labels->>'component', sum(count), sum(held_s), count(*) FROM " + table + " GROUP BY 1 ORDER BY 1");
+    const auto rows =
+        select(folder_, "SELECT labels->>'component', sum(count), sum(held_s), count(*) FROM " + table + " GROUP BY 1 ORDER BY 1");
     ASSERT_EQ(rows.size(), 2u) << table;
     EXPECT_EQ(rows[0][0], SqlValue("node"));
     EXPECT_EQ(rows[0][1], SqlValue(std::int64_t{5400}));
