@@ -26,15 +26,35 @@ static long (*const bpf_probe_read_kernel_str)(void* to, u32 size, const void* f
 
 // ---- the kernel's structures ------------------------------------------------------------------------------------
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct kernfs_node { u64 id; };
-struct cgroup_root { int hierarchy_id; };
-struct cgroup { struct kernfs_node* kn; struct cgroup_root* root; };
-struct cgroup_subsys_state { struct cgroup* cgroup; };
-struct css_set { struct cgroup_subsys_state* subsys[1]; struct cgroup* dfl_cgrp; };
-typedef struct { u32 val; } kuid_t;
-struct cred { kuid_t uid; };
-typedef struct { int counter; } atomic_t;
-struct signal_struct { atomic_t live; };
+struct kernfs_node {
+  u64 id;
+};
+struct cgroup_root {
+  int hierarchy_id;
+};
+struct cgroup {
+  struct kernfs_node* kn;
+  struct cgroup_root* root;
+};
+struct cgroup_subsys_state {
+  struct cgroup* cgroup;
+};
+struct css_set {
+  struct cgroup_subsys_state* subsys[1];
+  struct cgroup* dfl_cgrp;
+};
+typedef struct {
+  u32 val;
+} kuid_t;
+struct cred {
+  kuid_t uid;
+};
+typedef struct {
+  int counter;
+} atomic_t;
+struct signal_struct {
+  atomic_t live;
+};
 struct task_struct {
   int pid, tgid;
   u64 start_boottime;

@@ -18,6 +18,7 @@ constexpr Command commands[] = {
     {"ledger", "a recording layer by layer: wall, node, components, workloads", joulery::ledger_command},
     {"export", "a recording's samples as CSV or JSON, or a trace for Perfetto", joulery::export_command},
     {"sql", "ask a recording in SQL: joulery sql FILE 'SELECT ...'", joulery::sql_command},
+    {"query", "ask the agent's store: series over time, and SQL", joulery::query_command},
     {"import", "another tool's log as a recording: nvidia-smi, rocm-smi, perf, PTDaemon, ...", joulery::import_command},
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"top", "who burns how much, live: processes, containers, jobs, GPUs", joulery::top_command},

@@ -15,6 +15,8 @@ std::string folder(const char* variable, const char* below_home) {
   return std::string(home && *home ? home : "/tmp") + below_home + "/joulery";
 }
 
+const std::string machine_store = "/var/lib/joulery/store";
+
 }  // namespace
 
 std::string user_data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
@@ -23,8 +25,13 @@ std::string user_state_folder() { return folder("XDG_STATE_HOME", "/.local/state
 std::string wall_model_file() { return user_config_folder() + "/wall_model.toml"; }
 std::string calibration_file() { return user_config_folder() + "/calibration.toml"; }
 
-Result<std::string> store_folder() {
-  const std::string folder = ::geteuid() == 0 ? "/var/lib/joulery" : user_state_folder() + "/agent";
+std::string default_store_folder() {
+  std::error_code ignored;
+  return std::filesystem::exists(machine_store, ignored) ? machine_store : user_data_folder() + "/store";
+}
+
+Result<std::string> make_store_folder() {
+  const std::string folder = ::geteuid() == 0 ? machine_store : user_data_folder() + "/store";
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return std::unexpected(error_from_errno(failed.value(), "cannot make the folder of the history", folder, "--store DIR"));

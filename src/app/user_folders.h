@@ -14,14 +14,15 @@ std::string user_config_folder();
 // $XDG_STATE_HOME/joulery, else ~/.local/state/joulery: what was learnt of this machine.
 std::string user_state_folder();
 
-// Of the agent's history: /var/lib/joulery for root, else below the user's state folder. Makes what is missing of it.
-// Errors: permission, no_space.
-Result<std::string> store_folder();
-
 // What a wall meter showed of this machine: written by joulery calibrate.
 std::string calibration_file();
 // What the wall delivers for what the parts take: written by joulery calibrate --wall.
 std::string wall_model_file();
+
+// Where an agent keeps its store: /var/lib/joulery/store where that exists, else the user's own data folder.
+std::string default_store_folder();
+// The same for the agent itself, which makes it: root's lies in /var/lib. Errors: permission, no_space.
+Result<std::string> make_store_folder();
 
 // Makes a folder that nobody else knows, below $TMPDIR or /tmp. Errors: not_found, permission, no_space.
 Result<std::string> make_passing_folder();

@@ -13,7 +13,8 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client import parser as prometheus
 
-from agent_server import OPENAPI, TOKEN, check, schema_of, serving
+from agent_server import OPENAPI, TOKEN, Server, check, schema_of, serving
+from conftest import built, clean_environment
 
 ROUNDED = {}
 TRUSTED = {"Authorization": f"Bearer {TOKEN}"}
@@ -279,3 +280,34 @@ def test_events_follow_the_ticks(server):
         check(data, schema_of("/api/v1/events", kind="text/event-stream"))
         assert [row["name"] for row in data["rows"]] == ["ada"] and data["others"][0]["kind"] == "user"
     assert json.loads(events[-1]["data"])["joules"] > json.loads(events[0]["data"])["joules"]
+
+
+# ---- the agent itself --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not built("joulery-agent"), reason="joulery-agent is not built")
+def test_the_agent_itself_answers_as_described(tmp_path):
+    words = [str(built("joulery-agent")), "--listen", "127.0.0.1:0", "--store", str(tmp_path / "store"), "--interval", "250ms"]
+    agent = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=clean_environment(tmp_path))
+    try:
+        addresses = re.findall(r"https?://[^\s,;]+", agent.stdout.readline())
+        server = Server(agent, addresses)
+        while server.get("/api/v1/health")[0] == 503:
+            pass
+        for path, queries in EXAMPLES.items():
+            for query in queries:
+                check(server.json(path + query), schema_of(path))
+        text = server.get("/metrics", Accept="application/openmetrics-text")[2]
+        families = {family.name for family in openmetrics.text_string_to_metric_families(text)}
+        assert {"joulery_component_joules", "joulery_consumer_joules", "joulery_build_info"} <= families
+        answer = exact(server, "/api/v1/consumers", ROUNDED)
+        sums = collections.Counter()
+        for row in answer["rows"]:
+            sums[row["kind"]] += row["joules"]
+        shared = sums.pop("idle", 0) + sums.pop("unattributed", 0)
+        assert {"process", "user"} <= set(sums)
+        for kind, joules in sums.items():
+            assert kind == "tag" or joules + shared == answer["joules"], kind
+    finally:
+        agent.terminate()
+        assert agent.wait(timeout=60) == 0

@@ -63,7 +63,7 @@ int run(std::vector<std::string> arguments) {
   const auto settings = settings_of(words);
   if (!settings) return complain(command, settings.error(), exit_usage);
   if (words.options.store.empty()) {
-    const auto folder = store_folder();
+    const auto folder = make_store_folder();
     if (!folder) return complain(command, folder.error(), 1);
     words.options.store = *folder;
   }

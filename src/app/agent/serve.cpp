@@ -92,7 +92,8 @@ Result<std::unique_ptr<AgentServer>> AgentServer::start(ServeOptions options, co
   parts.server = std::make_unique<HttpServer>(*parts.api, parts.identity ? &*parts.identity : nullptr);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     auto heard = parts.server->listen(addresses[i]);
-    if (!heard && !(usual && i > 0)) return std::unexpected(heard.error());  // a machine without IPv6 does without [::1]
+    const bool does_without = usual && i > 0 && !heard && heard.error().code != ErrorCode::busy;  // a machine without IPv6: no [::1]
+    if (!heard && !does_without) return std::unexpected(heard.error());
   }
   if (auto started = parts.server->start(); !started) return std::unexpected(started.error());
   return made;
