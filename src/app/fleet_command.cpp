@@ -8,40 +8,33 @@
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/fleet_query.h"
+#include "app/time_words.h"
 #include "core/near_names.h"
-#include "core/units.h"
 #include "ledger/node_account.h"
 #include "publish/fleet.h"
 #include "publish/remote_write.h"
-#include "record/import/wall_clock.h"
 
 namespace joulery {
 namespace {
 
 struct FleetWords {
-  std::string url, from = "24h", to = "now", kind, node = "instance";
+  std::string url, from = "-24h", to = "now", kind, node = "instance";
   std::vector<std::string> by, where, sets;
   FormChoice form;
   FactorWords factors;
 };
 
-// "now", "24h" (ago, with a '-' before it or not), Unix seconds, ISO 8601 in UTC; in whole milliseconds.
+// In whole milliseconds, which is what engines know.
 Result<WallTime> time_of(const std::string& text, const char* option, WallTime now) {
-  std::optional<WallTime> time;
-  if (text == "now") time = now;
-  const std::string_view ago = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
-  const bool has_unit = !ago.empty() && ago.find_first_not_of("0123456789.") != std::string_view::npos;
-  if (const auto back = parse_duration(ago); !time && has_unit && back) time = now - *back;
-  if (!time) time = parse_wall_time(text, Duration());
-  if (!time)
-    return fail(ErrorCode::usage, fmt::format("'{}' is no time", text), option, "now, 24h (ago), 2026-03-01, 2026-03-01T10:00:00Z");
-  return WallTime{(time->ns + 500'000) / 1'000'000 * 1'000'000};
+  auto time = parse_time(text, option, now);
+  if (time) time->ns = (time->ns + 500'000) / 1'000'000 * 1'000'000;
+  return time;
 }
 
 std::vector<std::string> consumer_kinds() {
   std::vector<std::string> kinds;
-  for (const ConsumerKind kind : {ConsumerKind::process, ConsumerKind::cgroup, ConsumerKind::container, ConsumerKind::pod, ConsumerKind::unit,
-                                  ConsumerKind::job, ConsumerKind::step, ConsumerKind::user})
+  for (const ConsumerKind kind : {ConsumerKind::process, ConsumerKind::cgroup, ConsumerKind::container, ConsumerKind::pod,
+                                  ConsumerKind::unit, ConsumerKind::job, ConsumerKind::step, ConsumerKind::user})
     kinds.emplace_back(name_of(kind));
   return kinds;
 }
@@ -76,7 +69,8 @@ Result<FleetQuestion> question_of(FleetWords& words, WallTime now) {
     if (equals == std::string::npos || !is_label_name(label))
       return fail(ErrorCode::usage, fmt::format("'{}' is not LABEL=VALUE", where), "--where", "--where team=vision");
     if (label == "kind" || label == "name" || label == "component" || label == "quality")
-      return fail(ErrorCode::usage, fmt::format("--where chooses nodes, and '{}' is no label of a node", label), "", "--kind and --by choose rows");
+      return fail(ErrorCode::usage, fmt::format("--where chooses nodes, and '{}' is no label of a node", label), "",
+                  "--kind and --by choose rows");
     question.where.emplace_back(label, where.substr(equals + 1));
   }
   return question;
@@ -130,7 +124,9 @@ int fleet_report(FleetWords& words) {
   if (!facts) return complain("fleet", facts.error(), 1);
   FleetReport report = make_fleet_report(*std::move(facts), {words.node, words.kind, words.by});
   if (report.too_much)
-    return complain("fleet", {ErrorCode::unsupported, "the fleet has burnt more than 9.2e12 J in this time", "", "ask for a shorter time, or --where"}, 1);
+    return complain(
+        "fleet", {ErrorCode::unsupported, "the fleet has burnt more than 9.2e12 J in this time", "", "ask for a shorter time, or --where"},
+        1);
   if (const auto added = add_grams_and_cost(choices->factors, report); !added) return complain("fleet", added.error(), exit_usage);
   const std::string text = words.form.json ? fleet_json(report) : words.form.csv ? fleet_csv(report) : fleet_text(report, *style);
   return put(stdout, text) ? 0 : complain("fleet", error_from_errno(errno, "cannot write", "standard output"), 1);
@@ -143,14 +139,17 @@ int fleet_command(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   FleetWords words;
   CLI::App* report = app.add_subcommand("report", "energy by node, team, job ... between two moments");
-  report->add_option("--prometheus", words.url, "address of Prometheus, VictoriaMetrics or the like; fleet.url where not given")->type_name("URL");
-  report->add_option("--from", words.from, "beginning: 24h (ago), 2026-03-01T10:00:00Z")->type_name("TIME")->capture_default_str();
+  report->add_option("--prometheus", words.url, "address of Prometheus, VictoriaMetrics or the like; fleet.url where not given")
+      ->type_name("URL");
+  report->add_option("--from", words.from, "beginning: -24h, 2026-03-01, 2026-03-01T10:00:00Z")->type_name("TIME")->capture_default_str();
   report->add_option("--to", words.to, "end; as --from")->type_name("TIME")->capture_default_str();
   report->add_option("--by", words.by, "labels whose values make the rows: instance, team, component; kind; name with --kind")
       ->type_name("LABEL")
       ->delimiter(',');
   report->add_option("--kind", words.kind, "whose joules: process, cgroup, container, pod, unit, job, step, user")->type_name("KIND");
-  report->add_option("--where", words.where, "only nodes with this label, as often as one likes")->type_name("LABEL=VALUE")->expected(1)
+  report->add_option("--where", words.where, "only nodes with this label, as often as one likes")
+      ->type_name("LABEL=VALUE")
+      ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   report->add_option("--node", words.node, "the label that names a node")->type_name("LABEL")->capture_default_str();
   CLI::Option_group* forms = report->add_option_group("Form of the report");
@@ -158,7 +157,8 @@ int fleet_command(std::vector<std::string> arguments) {
   forms->add_flag("--csv", words.form.csv, "the rows as CSV");
   forms->require_option(0, 1);
   report->add_option("--color", words.form.color, "auto (a terminal only; NO_COLOR is obeyed), always or never")->type_name("WHEN");
-  report->add_option("--place", words.factors.place, "country or cloud region whose electricity is used: SWE, aws:eu-west-1")->type_name("PLACE");
+  report->add_option("--place", words.factors.place, "country or cloud region whose electricity is used: SWE, aws:eu-west-1")
+      ->type_name("PLACE");
   report->add_option("--carbon-intensity", words.factors.intensity, "a factor of your own: 334 (g/kWh) or 412lb/MWh")->type_name("FACTOR");
   report->add_option("--pue", words.factors.pue, "power usage effectiveness of the data centre, 1 or more")->type_name("N");
   report->add_option("--tariff", words.factors.tariff, "price of electricity: \"0.30 EUR/kWh\"")->type_name("PRICE");

@@ -19,7 +19,8 @@ using ValueOf = std::map<SeriesLabels, double>;
 
 class Asking {
  public:
-  Asking(PromEndpoint& engine, const FleetQuestion& question) : engine_(engine), question_(question), window_(question.to - question.from) {}
+  Asking(PromEndpoint& engine, const FleetQuestion& question)
+      : engine_(engine), question_(question), window_(question.to - question.from) {}
 
   Result<std::vector<SeriesRise>> rises(const std::string& metric, const std::string& matcher = "");
   Result<std::vector<NodeGap>> gaps();
@@ -39,8 +40,7 @@ class Asking {
 
 std::string Asking::selector(const std::string& metric, const std::string& matcher) const {
   std::string inner = matcher;
-  for (const auto& [label, value] : question_.where)
-    inner += fmt::format("{}{}={}", inner.empty() ? "" : ",", label, promql_quoted(value));
+  for (const auto& [label, value] : question_.where) inner += fmt::format("{}{}={}", inner.empty() ? "" : ",", label, promql_quoted(value));
   return metric + "{" + inner + "}";
 }
 
@@ -106,8 +106,8 @@ Result<std::map<SeriesLabels, std::vector<CounterSample>>> Asking::raw(const std
 }
 
 // Nodes whose counters began anew: from their raw samples.
-Result<void> Asking::correct(const std::string& metric, const std::string& matcher, const ValueOf& before, const std::set<std::string>& nodes,
-                             std::vector<SeriesRise>& rises) {
+Result<void> Asking::correct(const std::string& metric, const std::string& matcher, const ValueOf& before,
+                             const std::set<std::string>& nodes, std::vector<SeriesRise>& rises) {
   std::map<SeriesLabels, std::size_t> place;
   for (std::size_t i = 0; i < rises.size() && !nodes.empty(); ++i) place[rises[i].labels] = i;
   for (const std::string& node : nodes) {
@@ -137,7 +137,8 @@ Result<std::vector<NodeGap>> Asking::gaps() {
   const auto lately = by_node(present(end), question_.to);
   if (!lately) return std::unexpected(lately.error());
   const Duration step = std::max(least_step, nanoseconds(window_.base_units() / most_steps));
-  const auto seen = by_node(fmt::format("count_over_time(({})[{}:{}])", present(step), promql_duration(window_), promql_duration(step)), question_.to);
+  const auto seen =
+      by_node(fmt::format("count_over_time(({})[{}:{}])", present(step), promql_duration(window_), promql_duration(step)), question_.to);
   if (!seen) return std::unexpected(seen.error());
   const std::int64_t steps = window_.base_units() / step.base_units();
   std::vector<NodeGap> gaps;
@@ -147,7 +148,8 @@ Result<std::vector<NodeGap>> Asking::gaps() {
     const auto found = seen->find(node);
     const std::int64_t silent = steps - (found == seen->end() ? 0 : std::llround(found->second));
     const bool at_end = !lately->contains(node);
-    if (silent >= 2 || at_end) gaps.push_back({node, std::max(at_end ? end : Duration{}, nanoseconds(silent * step.base_units())), false, at_end});
+    if (silent >= 2 || at_end)
+      gaps.push_back({node, std::max(at_end ? end : Duration{}, nanoseconds(silent * step.base_units())), false, at_end});
   }
   return gaps;
 }

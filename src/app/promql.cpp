@@ -98,7 +98,8 @@ Result<std::vector<PromSeries>> PromEndpoint::ask(const std::string& query, Wall
   if (series) return series;
   if (const auto trouble = trouble_of_status(answer->status); trouble && series.error().code == ErrorCode::format) {
     const bool login = trouble->reason == MissingReason::permission;
-    return fail(login ? ErrorCode::permission : ErrorCode::io, trouble->what, url_, login ? "check fleet.token_file, or fleet.user and fleet.password_file" : trouble->remedy);
+    return fail(login ? ErrorCode::permission : ErrorCode::io, trouble->what, url_,
+                login ? "check fleet.token_file, or fleet.user and fleet.password_file" : trouble->remedy);
   }
   return fail(series.error().code, series.error().what, url_, series.error().hint);
 }

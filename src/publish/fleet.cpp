@@ -87,7 +87,8 @@ std::string table(const FleetReport& report, const TextStyle& style) {
       rest += row.energy;
     }
   }
-  if (hidden) rows.push_back({.name = fmt::format("and {} more", hidden), .energy = to_text(rest), .words = "--json and --csv list them all"});
+  if (hidden)
+    rows.push_back({.name = fmt::format("and {} more", hidden), .energy = to_text(rest), .words = "--json and --csv list them all"});
   rows.push_back({.heading = true});
   TableRow total = table_row(report, report.total);
   total.name = "total";
@@ -115,25 +116,32 @@ std::string notes(const FleetReport& report, const TextStyle& style) {
   if (report.choice.kind.empty() && !by_kind(report) && report.idle)
     add("Idle", fmt::format("{} of the total is idle power", to_text(*report.idle)), Ink::plain);
   if (report.choice.kind.empty() && !by_kind(report) && report.unattributed)
-    add("Unattributed", fmt::format("{} of the total belongs to nobody", to_text(*report.unattributed)), Ink::plain);
+    add("Nobody's", fmt::format("{} of the total is unattributed", to_text(*report.unattributed)), Ink::plain);
   if (by_kind(report)) add("Kinds", "each is another view of the same joules: they do not add up with each other", Ink::dim);
   if (report.carbon)
-    add("Carbon", fmt::format("{} g/kWh, {}, PUE {}{}", compact(report.carbon->g_per_kwh), printable(report.carbon->source),
-                              to_decimal(report.carbon->pue), report.carbon->note.empty() ? "" : "; " + printable(report.carbon->note)), Ink::dim);
+    add("Carbon",
+        fmt::format("{} g/kWh, {}, PUE {}{}", compact(report.carbon->g_per_kwh), printable(report.carbon->source),
+                    to_decimal(report.carbon->pue), report.carbon->note.empty() ? "" : "; " + printable(report.carbon->note)),
+        Ink::dim);
   add("Cost", report.cost ? "" : report.cost_reason, Ink::dim);
   add("Missing", names_of(report.facts.gaps, [](const NodeGap& gap) { return gap.missing; }, false), Ink::bad);
-  add("Fell silent", names_of(report.facts.gaps, [](const NodeGap& gap) { return gap.at_end && !gap.missing; }, true), Ink::bad);
+  add("Silent", names_of(report.facts.gaps, [](const NodeGap& gap) { return gap.at_end && !gap.missing; }, true), Ink::bad);
   add("Gaps", names_of(report.facts.gaps, [](const NodeGap& gap) { return !gap.at_end; }, true), Ink::poor);
   if (!report.missing_readings.empty()) {
     const SeriesRise& most = report.missing_readings.front();
     const auto value = [&](const char* name) { return most.labels.contains(name) ? printable(most.labels.at(name)) : std::string(); };
-    add("Readings", fmt::format("{} of nodes' meters were missing for a time, longest {} of {}: {} ({})",
-                                report.missing_readings.size(), value("meter"), printable(most.labels.contains(report.choice.node_label) ? most.labels.at(report.choice.node_label) : ""),
-                                to_text(nanoseconds(most.micro * 1000)), value("reason")), Ink::poor);
+    add("Readings",
+        fmt::format("{} of nodes' meters were missing for a time, longest {} of {}: {} ({})", report.missing_readings.size(),
+                    value("meter"),
+                    printable(most.labels.contains(report.choice.node_label) ? most.labels.at(report.choice.node_label) : ""),
+                    to_text(nanoseconds(most.micro * 1000)), value("reason")),
+        Ink::poor);
   }
   if (report.inconsistent)
-    add("Inconsistent", fmt::format("the consumers of {} are above the whole: the engine lacks samples",
-                                    counted(static_cast<std::int64_t>(report.inconsistent), "component")), Ink::bad);
+    add("Odd",
+        fmt::format("the consumers of {} are above the whole: the engine lacks samples",
+                    counted(static_cast<std::int64_t>(report.inconsistent), "component")),
+        Ink::bad);
   return text;
 }
 

@@ -125,8 +125,8 @@ std::string report(const Fleet& fleet) {
   }
   for (char& c : trouble)
     if (c == '"' || c == '\\') c = '\'';
-  return fmt::format(R"({{"sent":{},"failed":{},"dropped":{},"queued_bytes":{},"moments":{},"trouble":"{}"}})", sent, failed, dropped, queued,
-                     fleet.next, trouble);
+  return fmt::format(R"({{"sent":{},"failed":{},"dropped":{},"queued_bytes":{},"moments":{},"trouble":"{}"}})", sent, failed, dropped,
+                     queued, fleet.next, trouble);
 }
 
 void drain(const Fleet& fleet) {

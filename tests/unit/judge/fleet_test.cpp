@@ -32,7 +32,8 @@ FleetFacts facts() {
   FleetFacts facts;
   facts.from = WallTime{0};
   facts.to = WallTime{100'000'000'000};
-  facts.components = {component("a1", "cpu", 60), component("a1", "cpu", 40, "estimated"), component("b1", "cpu", 300), component("b1", "gpu", 500)};
+  facts.components = {component("a1", "cpu", 60), component("a1", "cpu", 40, "estimated"), component("b1", "cpu", 300),
+                      component("b1", "gpu", 500)};
   facts.kinds["idle"] = {consumer("a1", "cpu", "idle", "", 20), consumer("b1", "cpu", "idle", "", 100)};
   facts.kinds["unattributed"] = {consumer("a1", "cpu", "unattributed", "", 5)};
   facts.kinds["job"] = {consumer("a1", "cpu", "job", "train", 50), consumer("a1", "cpu", "job", "(other)", 70),
@@ -80,7 +81,8 @@ TEST(FleetReport, OfAKindOtherIsWhatIsLeftAndAllSumToTheWhole) {
 
 TEST(FleetReport, AllKindsAtOnceLeaveOutWhatBelongsToNone) {
   FleetFacts two = facts();
-  two.kinds["user"] = {consumer("a1", "cpu", "user", "ann", 75), consumer("b1", "cpu", "user", "ann", 200), consumer("b1", "gpu", "user", "bob", 500)};
+  two.kinds["user"] = {consumer("a1", "cpu", "user", "ann", 75), consumer("b1", "cpu", "user", "ann", 200),
+                       consumer("b1", "gpu", "user", "bob", 500)};
   const FleetReport report = make_fleet_report(std::move(two), {"instance", "", {"kind"}});
   EXPECT_EQ(row(report, {"user"})->energy, microjoules(775));
   EXPECT_EQ(row(report, {"job"})->energy, microjoules(725));  // without the 50 of "(none)"
