@@ -8,34 +8,27 @@
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/fleet_query.h"
+#include "app/time_words.h"
 #include "core/near_names.h"
-#include "core/units.h"
 #include "ledger/node_account.h"
 #include "publish/fleet.h"
 #include "publish/remote_write.h"
-#include "record/import/wall_clock.h"
 
 namespace joulery {
 namespace {
 
 struct FleetWords {
-  std::string url, from = "24h", to = "now", kind, node = "instance";
+  std::string url, from = "-24h", to = "now", kind, node = "instance";
   std::vector<std::string> by, where, sets;
   FormChoice form;
   FactorWords factors;
 };
 
-// "now", "24h" (ago, with a '-' before it or not), Unix seconds, ISO 8601 in UTC; in whole milliseconds.
+// In whole milliseconds, which is what engines know.
 Result<WallTime> time_of(const std::string& text, const char* option, WallTime now) {
-  std::optional<WallTime> time;
-  if (text == "now") time = now;
-  const std::string_view ago = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
-  const bool has_unit = !ago.empty() && ago.find_first_not_of("0123456789.") != std::string_view::npos;
-  if (const auto back = parse_duration(ago); !time && has_unit && back) time = now - *back;
-  if (!time) time = parse_wall_time(text, Duration());
-  if (!time)
-    return fail(ErrorCode::usage, fmt::format("'{}' is no time", text), option, "now, 24h (ago), 2026-03-01, 2026-03-01T10:00:00Z");
-  return WallTime{(time->ns + 500'000) / 1'000'000 * 1'000'000};
+  auto time = parse_time(text, option, now);
+  if (time) time->ns = (time->ns + 500'000) / 1'000'000 * 1'000'000;
+  return time;
 }
 
 std::vector<std::string> consumer_kinds() {
@@ -148,7 +141,7 @@ int fleet_command(std::vector<std::string> arguments) {
   CLI::App* report = app.add_subcommand("report", "energy by node, team, job ... between two moments");
   report->add_option("--prometheus", words.url, "address of Prometheus, VictoriaMetrics or the like; fleet.url where not given")
       ->type_name("URL");
-  report->add_option("--from", words.from, "beginning: 24h (ago), 2026-03-01T10:00:00Z")->type_name("TIME")->capture_default_str();
+  report->add_option("--from", words.from, "beginning: -24h, 2026-03-01, 2026-03-01T10:00:00Z")->type_name("TIME")->capture_default_str();
   report->add_option("--to", words.to, "end; as --from")->type_name("TIME")->capture_default_str();
   report->add_option("--by", words.by, "labels whose values make the rows: instance, team, component; kind; name with --kind")
       ->type_name("LABEL")

@@ -116,7 +116,7 @@ std::string notes(const FleetReport& report, const TextStyle& style) {
   if (report.choice.kind.empty() && !by_kind(report) && report.idle)
     add("Idle", fmt::format("{} of the total is idle power", to_text(*report.idle)), Ink::plain);
   if (report.choice.kind.empty() && !by_kind(report) && report.unattributed)
-    add("Unattributed", fmt::format("{} of the total belongs to nobody", to_text(*report.unattributed)), Ink::plain);
+    add("Nobody's", fmt::format("{} of the total is unattributed", to_text(*report.unattributed)), Ink::plain);
   if (by_kind(report)) add("Kinds", "each is another view of the same joules: they do not add up with each other", Ink::dim);
   if (report.carbon)
     add("Carbon",
@@ -125,7 +125,7 @@ std::string notes(const FleetReport& report, const TextStyle& style) {
         Ink::dim);
   add("Cost", report.cost ? "" : report.cost_reason, Ink::dim);
   add("Missing", names_of(report.facts.gaps, [](const NodeGap& gap) { return gap.missing; }, false), Ink::bad);
-  add("Fell silent", names_of(report.facts.gaps, [](const NodeGap& gap) { return gap.at_end && !gap.missing; }, true), Ink::bad);
+  add("Silent", names_of(report.facts.gaps, [](const NodeGap& gap) { return gap.at_end && !gap.missing; }, true), Ink::bad);
   add("Gaps", names_of(report.facts.gaps, [](const NodeGap& gap) { return !gap.at_end; }, true), Ink::poor);
   if (!report.missing_readings.empty()) {
     const SeriesRise& most = report.missing_readings.front();
@@ -138,7 +138,7 @@ std::string notes(const FleetReport& report, const TextStyle& style) {
         Ink::poor);
   }
   if (report.inconsistent)
-    add("Inconsistent",
+    add("Odd",
         fmt::format("the consumers of {} are above the whole: the engine lacks samples",
                     counted(static_cast<std::int64_t>(report.inconsistent), "component")),
         Ink::bad);
