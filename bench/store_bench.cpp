@@ -48,7 +48,9 @@ std::uintmax_t bytes_of(const fs::path& folder) {
   return sum;
 }
 
-SeriesKey component(const std::string& name) { return {"component_joules", {{"component", name}, {"quality", "measured"}}, stored_joule_unit}; }
+SeriesKey component(const std::string& name) {
+  return {"component_joules", {{"component", name}, {"quality", "measured"}}, stored_joule_unit};
+}
 SeriesKey consumer(const std::string& kind, const std::string& name) {
   return {"consumer_joules", {{"component", "node/cpu/package-0"}, {"kind", kind}, {"name", name}}, stored_joule_unit};
 }

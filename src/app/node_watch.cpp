@@ -1,5 +1,7 @@
 #include "app/node_watch.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -107,6 +109,7 @@ NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::uniqu
       workloads_(std::move(workloads)),
       rounds_(std::make_unique<Rounds>()),
       sampler_(devices_, plan_.interval, *rounds_),
+      memory_(plan_.root),
       accounts_(mono_now(), plan_.idle, plan_.linger) {
   rounds_->open(recorded_devices(devices_, sampler_));
 }
@@ -158,7 +161,9 @@ NodeTick NodeWatch::judge(Interval when) {
   tick.when = when;
   tick.method = cpu_->method();
   const auto uses = cpu_->read();
+  row_of_.clear();
   if (uses) add_processes(*uses, tick);
+  if (counts_memory_) add_memory(tick);
   Duration used = tick.unattributed_cpu;
   for (const ProcessTick& process : tick.processes) used += process.use.cpu;
   const double available = to_seconds(when.length()) * plan_.threads;
@@ -182,10 +187,14 @@ void NodeWatch::add_components(const MemoryRecording& recording, Interval when, 
     tick.components.push_back(std::move(reading));
   }
   const std::vector<DeviceProcess> users = rounds_->users(when.begin - seconds(3));
+  counts_memory_ = false;
   for (std::size_t c = 0; c < tick.components.size(); ++c) {
-    if (tick.components[c].overlap || driver_of(tick.components[c].component) != Driver::accelerator) continue;
+    if (tick.components[c].overlap) continue;
+    const Driver driver = driver_of(tick.components[c].component);
+    counts_memory_ = counts_memory_ || driver == Driver::memory;
+    if (driver != Driver::accelerator) continue;
     for (const auto& [pid, weight] : accelerator_use(tick.components[c].component, users, busy).weights)
-      process_at(static_cast<std::int32_t>(pid), tick).use.accelerators.emplace_back(c, weight);
+      if (const auto process = process_of(static_cast<std::int32_t>(pid))) process_at(*process, tick).use.accelerators.emplace_back(c, weight);
   }
 }
 
@@ -195,22 +204,43 @@ void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
   for (const CpuUse& use : uses.processes) {
     ConsumerUse consumed;
     consumed.cpu = use.cpu;
+    row_of_.try_emplace(use.id.pid, tick.processes.size());
     tick.processes.push_back({use.id, use.name, workloads_.of(use), std::move(consumed), use.ended});
   }
 }
 
-// A process that used no CPU in this tick may still use an accelerator.
-ProcessTick& NodeWatch::process_at(std::int32_t pid, NodeTick& tick) {
-  const auto found = std::ranges::find(tick.processes, pid, [](const ProcessTick& process) { return process.id.pid; });
-  if (found != tick.processes.end()) return *found;
-  CpuUse use;
-  use.id.pid = pid;
-  if (const auto stat = read_proc_stat(plan_.root + "/proc/" + std::to_string(pid) + "/stat")) {
-    use.id.start_ticks = stat->start_ticks;
-    use.parent = stat->parent;
-    use.name = stat->name;
+void NodeWatch::add_memory(NodeTick& tick) {
+  for (const auto& [pid, holder] : memory_.look()) {
+    if (holder.bytes == 0) continue;
+    CpuUse use;
+    use.id = holder.id;
+    use.parent = holder.parent;
+    use.user = holder.user;
+    use.name = holder.name;
+    process_at(use, tick).use.memory = holder.bytes;
   }
+}
+
+// The row of a process in this tick. One that used no CPU may hold memory, or use an accelerator.
+ProcessTick& NodeWatch::process_at(const CpuUse& use, NodeTick& tick) {
+  const auto [found, is_new] = row_of_.try_emplace(use.id.pid, tick.processes.size());
+  if (!is_new && tick.processes[found->second].id == use.id) return tick.processes[found->second];
+  found->second = tick.processes.size();
   return tick.processes.emplace_back(ProcessTick{use.id, use.name, workloads_.of(use), {}, false});
+}
+
+// What the kernel says of a process that a device names; nothing where it has ended, or is in a place that we do not see.
+std::optional<CpuUse> NodeWatch::process_of(std::int32_t pid) const {
+  const std::string folder = plan_.root + "/proc/" + std::to_string(pid);
+  const auto stat = read_proc_stat(folder + "/stat");
+  struct stat about{};
+  if (!stat || ::stat(folder.c_str(), &about) != 0) return std::nullopt;
+  CpuUse use;
+  use.user = about.st_uid;
+  use.id = {pid, stat->start_ticks};
+  use.parent = stat->parent;
+  use.name = stat->name;
+  return use;
 }
 
 std::map<std::string, std::string> NodeWatch::learnt() const {

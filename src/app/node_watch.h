@@ -19,6 +19,7 @@
 #include "meter/sampler.h"
 #include "sense/meter.h"
 #include "watch/cpu_account.h"
+#include "watch/resident_memory.h"
 #include "watch/workloads.h"
 
 namespace joulery {
@@ -69,7 +70,9 @@ class NodeWatch {
   NodeTick judge(Interval when);
   void add_components(const MemoryRecording& recording, Interval when, double cpu_use, NodeTick& tick);
   void add_processes(const CpuUses& uses, NodeTick& tick);
-  ProcessTick& process_at(std::int32_t pid, NodeTick& tick);
+  void add_memory(NodeTick& tick);
+  ProcessTick& process_at(const CpuUse& use, NodeTick& tick);
+  std::optional<CpuUse> process_of(std::int32_t pid) const;
 
   NodeWatchPlan plan_;
   std::vector<Device> devices_;
@@ -78,6 +81,9 @@ class NodeWatch {
   std::unique_ptr<Rounds> rounds_;
   Sampler sampler_;
   std::map<std::string, StaticPower> static_power_;  // by component
+  ResidentMemory memory_;
+  bool counts_memory_ = false;                       // some component is driven by memory
+  std::map<std::int32_t, std::size_t> row_of_;       // of the tick that is made: a process' row, by pid
   MonoTime until_;
   mutable std::mutex mutex_;                         // over accounts_
   NodeAccounts accounts_;

@@ -123,13 +123,17 @@ std::string as_csv(const StoreAnswer& answer, bool rate) {
 double unix_seconds(WallTime at) { return static_cast<double>(at.ns / 1'000'000) * 1e-3; }
 
 std::string as_json(const StoreQuery& query, const StoreAnswer& answer, bool rate) {
-  ordered_json told = {{"schema", "joulery.query/1"}, {"from_s", unix_seconds(query.from)}, {"to_s", unix_seconds(query.to)},
-                       {"step_s", to_seconds(query.step)}, {"value", rate ? "rate" : "total"},
-                       {"covered_s", to_seconds(answer.covered_time())}, {"damaged", answer.damaged}, {"notes", answer.notes}};
+  ordered_json told = {{"schema", "joulery.query/1"},      {"from_s", unix_seconds(query.from)},
+                       {"to_s", unix_seconds(query.to)},   {"step_s", to_seconds(query.step)},
+                       {"value", rate ? "rate" : "total"}, {"covered_s", to_seconds(answer.covered_time())},
+                       {"damaged", answer.damaged},        {"notes", answer.notes}};
   told["series"] = ordered_json::array();
   for (const auto& series : answer.series) {
-    ordered_json one = {{"name", series.key.name}, {"labels", series.key.labels}, {"unit", unit_of(series.key.name, rate)},
-                        {"kind", series.key.kind == SeriesKind::sum ? "sum" : "mean"}, {"points", ordered_json::array()}};
+    ordered_json one = {{"name", series.key.name},
+                        {"labels", series.key.labels},
+                        {"unit", unit_of(series.key.name, rate)},
+                        {"kind", series.key.kind == SeriesKind::sum ? "sum" : "mean"},
+                        {"points", ordered_json::array()}};
     for (const StorePoint& point : series.points) {
       const auto value = value_of(series.key, point, rate);
       one["points"].push_back({unix_seconds(point.begin), value ? ordered_json(*value) : ordered_json(), to_seconds(point.held)});

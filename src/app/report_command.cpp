@@ -52,7 +52,9 @@ int report_command(std::vector<std::string> arguments) {
   auto* recording = app.add_option("FILE", file, "a recording made by joulery run");
   app.add_option("--from", words.from, "report the agent's store from when on: -1d, 2026-03-01, 2026-03-01T12:00:00Z")->excludes(recording);
   app.add_option("--to", words.to, "up to when")->capture_default_str();
-  app.add_option("--by", words.by, "labels of consumers, by which energy is added up: team,job; or kind")->delimiter(',')->excludes(recording);
+  app.add_option("--by", words.by, "labels of consumers, by which energy is added up: team,job; or kind")
+      ->delimiter(',')
+      ->excludes(recording);
   app.add_option("--kind", words.kind, "whose consumers: process, cgroup, container, pod, unit, job, step, user")->excludes(recording);
   app.add_option("--store", words.store, "the folder of the store")->excludes(recording);
   add_forms(app, form, true);

@@ -13,7 +13,8 @@ const std::string component_series = "component_joules", consumer_series = "cons
 
 std::vector<std::string> consumer_kinds() {
   std::vector<std::string> names;
-  for (unsigned kind = 0; kind < static_cast<unsigned>(ConsumerKind::idle); ++kind) names.emplace_back(name_of(static_cast<ConsumerKind>(kind)));
+  for (unsigned kind = 0; kind < static_cast<unsigned>(ConsumerKind::tag); ++kind)
+    names.emplace_back(name_of(static_cast<ConsumerKind>(kind)));
   return names;
 }
 
@@ -40,18 +41,20 @@ Result<std::string> chosen_kind(const std::vector<std::string>& by, const std::s
   const auto known = [&](const std::string& name) { return std::find(kinds.begin(), kinds.end(), name) != kinds.end(); };
   if (!given.empty() && !known(given)) {
     const std::string nearest = nearest_name(given, kinds);
-    return fail(ErrorCode::usage, "no such kind of consumer", given, nearest.empty() ? "process, container, job, user …" : "did you mean " + nearest + "?");
+    return fail(ErrorCode::usage, "no such kind of consumer", given,
+                nearest.empty() ? "process, container, job, user …" : "did you mean " + nearest + "?");
   }
   if (!given.empty()) return given;
   if (by.size() == 1 && by[0] == "kind") return std::string();
-  const auto first = std::find_if(by.begin(), by.end(), known);
-  return first == by.end() ? std::string(name_of(ConsumerKind::process)) : *first;
+  // Processes have the labels of all that they belong to; a job that several teams share, or none, would have one team's.
+  return by.size() == 1 && known(by[0]) ? by[0] : std::string(name_of(ConsumerKind::process));
 }
 
 Result<void> add_components(const StoreReader& reader, StoreBill& bill) {
   const auto answer = ask(reader, bill, component_series, {}, {"quality"});
   if (!answer) return std::unexpected(answer.error());
-  if (answer->series.empty()) return fail(ErrorCode::not_found, "the store has no energy of that time", reader.folder(), "joulery query --list --from …");
+  if (answer->series.empty())
+    return fail(ErrorCode::not_found, "the store has no energy of that time", reader.folder(), "joulery query --list --from …");
   bill.total = energy_of(*answer);
   Energy estimated;
   for (const auto& series : answer->series) {
@@ -90,11 +93,15 @@ Result<void> add_consumers(const StoreReader& reader, StoreBill& bill) {
   return {};
 }
 
-// Each kind by itself fills what is neither idle nor unattributed: where every kind is a row, one of them is taken.
+// Each kind by itself fills what is neither idle nor unattributed: where every kind is a row, one of them is taken. Not tags:
+// who has several is in each of them, who has none in none.
 Energy left_over(const StoreBill& bill) {
   Energy rest = bill.total - bill.idle;
-  if (bill.kind.empty()) return bill.rows.empty() ? rest : rest - bill.rows.front().energy;
-  for (const StoreBillRow& row : bill.rows) rest -= row.energy;
+  for (const StoreBillRow& row : bill.rows) {
+    if (bill.kind.empty() && row.keys.front() == name_of(ConsumerKind::tag)) continue;
+    rest -= row.energy;
+    if (bill.kind.empty()) break;
+  }
   return rest;
 }
 

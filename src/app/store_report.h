@@ -39,7 +39,7 @@ struct StoreBill {
   }
 };
 
-// `kind`: "" chooses: the first of `by` that is a kind of consumer, else process. A consumer without a label is "(none)".
+// `kind`: "" chooses: where `by` is one kind of consumer, that kind, else process, whose labels name all others. A consumer without a label is "(none)".
 // Errors: as StoreReader::query; usage, for a kind that does not exist; not_found, where the time holds no components.
 Result<StoreBill> bill_from_store(const StoreReader& reader, WallTime from, WallTime to, std::vector<std::string> by, std::string kind,
                                   const FactorConfig& factors);

@@ -49,14 +49,17 @@ std::string padded(const std::string& text, int width) {
 }
 
 std::string table_line(const StoreBill& bill, const std::string& name, Energy energy, int width) {
-  return fmt::format("  {}  {:>18}  {:>8}  {:>12}  {:>14}\n", padded(name, width), exact_joules(energy) + " J", percent(share(bill, energy)),
-                     to_text(grams(bill.grams(energy))), money(bill, energy));
+  return fmt::format("  {}  {:>18}  {:>8}  {:>12}  {:>14}\n", padded(name, width), exact_joules(energy) + " J",
+                     percent(share(bill, energy)), to_text(grams(bill.grams(energy))), money(bill, energy));
 }
 
 ordered_json json_of(const StoreBill& bill, Energy energy) {
   const auto cost = bill.cost(energy);
-  return {{"joules", to_joules(energy)}, {"microjoules", energy.base_units()}, {"share", share(bill, energy)},
-          {"grams_co2e", bill.grams(energy)}, {"cost", cost ? ordered_json(*cost) : ordered_json()}};
+  return {{"joules", to_joules(energy)},
+          {"microjoules", energy.base_units()},
+          {"share", share(bill, energy)},
+          {"grams_co2e", bill.grams(energy)},
+          {"cost", cost ? ordered_json(*cost) : ordered_json()}};
 }
 
 }  // namespace
@@ -100,8 +103,12 @@ std::string bill_csv(const StoreBill& bill) {
 }
 
 std::string bill_json(const StoreBill& bill) {
-  ordered_json told = {{"schema", "joulery.store_report/1"}, {"from", utc_text(bill.from)}, {"to", utc_text(bill.to)}, {"by", bill.by},
-                       {"kind", bill.kind.empty() ? ordered_json() : ordered_json(bill.kind)}, {"consumers", ordered_json::array()}};
+  ordered_json told = {{"schema", "joulery.store_report/1"},
+                       {"from", utc_text(bill.from)},
+                       {"to", utc_text(bill.to)},
+                       {"by", bill.by},
+                       {"kind", bill.kind.empty() ? ordered_json() : ordered_json(bill.kind)},
+                       {"consumers", ordered_json::array()}};
   for (const auto& row : bill.rows) {
     ordered_json one = {{"keys", ordered_json::object()}};
     for (std::size_t i = 0; i < bill.by.size(); ++i) one["keys"][bill.by[i]] = row.keys[i];
@@ -112,8 +119,11 @@ std::string bill_json(const StoreBill& bill) {
   told["estimated_joules"] = bill.estimated ? to_joules(*bill.estimated) : 0.0;
   told["covered_s"] = to_seconds(bill.covered);
   told["missing_s"] = to_seconds(bill.missing);
-  told["carbon"] = {{"g_per_kwh", to_grams_per_kilowatt_hour(bill.carbon.intensity)}, {"place", bill.carbon.place},
-                    {"source", bill.carbon.source}, {"pue", bill.carbon.pue.value}, {"note", bill.carbon.note}};
+  told["carbon"] = {{"g_per_kwh", to_grams_per_kilowatt_hour(bill.carbon.intensity)},
+                    {"place", bill.carbon.place},
+                    {"source", bill.carbon.source},
+                    {"pue", bill.carbon.pue.value},
+                    {"note", bill.carbon.note}};
   told["currency"] = bill.tariff ? ordered_json(std::string(bill.tariff->currency.code())) : ordered_json();
   told["notes"] = bill.notes;
   return told.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -83,7 +83,8 @@ std::optional<WallTime> parse_date(const std::string& text) {
 
 Result<WallTime> parse_time(std::string_view text, std::string_view option, WallTime now) {
   const auto wrong = [&] {
-    return fail(ErrorCode::usage, fmt::format("{} is not a time", option), std::string(text), "now, -1h, 2026-03-01, 2026-03-01T12:00:00Z or @SECONDS");
+    return fail(ErrorCode::usage, fmt::format("{} is not a time", option), std::string(text),
+                "now, -1h, 2026-03-01, 2026-03-01T12:00:00Z or @SECONDS");
   };
   if (text == "now") return now;
   std::string_view back = text;
@@ -111,8 +112,8 @@ std::string utc_text(WallTime at) {
   const auto time = static_cast<std::time_t>(seconds);
   std::tm utc{};
   ::gmtime_r(&time, &utc);
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-                                 utc.tm_sec);
+  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+                                 utc.tm_min, utc.tm_sec);
   if (ms != 0) text += fmt::format(".{:03}", ms);
   return text + "Z";
 }

@@ -102,6 +102,7 @@ constexpr int most_changes = 10;
 
 std::vector<MetricFamily> NodeMetrics::all_families() {
   std::vector<MetricFamily> families;
+  families.reserve(rows.size());
   for (const FamilyRow& row : rows) families.push_back(empty_family(row));
   return families;
 }
@@ -174,6 +175,7 @@ void NodeMetrics::follow(const std::vector<std::string>& components) {
 
 void NodeMetrics::add_consumers(const NodeAccount& account, MetricFamily& joules, MetricFamily& watts) {
   std::vector<std::string> components;
+  components.reserve(account.components.size());
   for (const ComponentAccount& component : account.components) components.push_back(valid_utf8(component.component));
   follow(components);
   std::map<ConsumerKind, Uses> kinds;

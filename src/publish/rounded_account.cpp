@@ -30,6 +30,7 @@ struct Part {
 // Gives `units` steps to the parts, each only more than before: whole steps that are due, then the others to who lags most.
 void allot(std::int64_t units, std::int64_t step, std::vector<Part>& parts) {
   std::vector<Part*> order;
+  order.reserve(parts.size());
   for (Part& part : parts) order.push_back(&part);
   std::ranges::sort(order, [](const Part* a, const Part* b) { return a->lag() > b->lag(); });
   for (Part* part : order) {
@@ -147,6 +148,7 @@ void RoundedAccount::round_consumers(NodeAccount& account) {
   for (std::size_t i = 0; i < sums_.size(); ++i)
     for (const ConsumerAccount* consumer : std::span(common).subspan(1)) busy.energy[i] -= consumer->energy[i];
   std::vector<Energy> sums;
+  sums.reserve(account.components.size());
   for (const ComponentAccount& component : account.components) sums.push_back(sum_of(component));
   share(common, sums);
   for (const auto& [kind, consumers] : kinds) share(consumers, busy.energy);

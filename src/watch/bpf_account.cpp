@@ -90,7 +90,6 @@ void BpfAccount::add_rows(const std::vector<BpfProgram::Row>& rows, CpuUses& use
     if (is_ended) ended_.push_back(key);
     if (const Duration cpu = used_since(key, value); cpu > Duration{}) uses.processes.push_back(use_of(key, value, cpu, is_ended));
   }
-  uses.ended.assign(ended.begin(), ended.end());
 }
 
 Result<CpuUses> BpfAccount::read() {

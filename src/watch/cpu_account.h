@@ -17,14 +17,15 @@
 
 namespace joulery {
 
-// What one process used since the last look, in one cgroup. One that used nothing is not told; one that moved has a row for each.
+// What one process used since the last look, in one cgroup. One that used nothing is told only when it has ended; one that moved
+// has a row for each.
 struct CpuUse {
   ProcessId id;
   std::int32_t parent = 0;
   std::uint32_t user = 0;         // real uid
   std::string name;               // comm, brackets and spaces kept
   std::uint64_t cgroup = 0;       // inode of its cgroup's folder in the hierarchy that accounts CPU time; 0: not known
-  Duration cpu;                   // > 0, all of its threads, the ended ones too
+  Duration cpu;                   // >= 0, all of its threads, the ended ones too
   bool ended = false;
 };
 
@@ -36,7 +37,6 @@ struct CgroupName {
 struct CpuUses {
   Interval when;                  // from the last look to this one
   std::vector<CpuUse> processes;
-  std::vector<ProcessId> ended;   // since the last look, as far as is known; also those that used nothing
   std::vector<CgroupName> cgroups;  // made since the last look, as far as is known: one may be gone before anybody looks for its folder
   Duration unattributed;          // CPU time that is known to have been used, by whom is not
   std::int64_t vanished = 0;      // processes that were gone when they were looked at

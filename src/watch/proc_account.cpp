@@ -36,6 +36,7 @@ class ProcAccount final : public CpuAccount {
     std::int32_t parent = 0;
     std::string name;
     std::uint32_t user = 0;
+    std::uint64_t cgroup = 0;
     int user_seen = 0;                         // at which look; 0: not yet
     std::map<std::int32_t, Duration> threads;  // recorded trees only
   };
@@ -109,9 +110,8 @@ void ProcAccount::tell(Known& known, Duration cpu, CpuUses& uses) {
     if (const auto status = read_small_file(file_of(known.id.pid, "status"))) known.user = user_of_status(*status).value_or(known.user);
     known.user_seen = look_;
   }
-  const auto cgroup = read_small_file(file_of(known.id.pid, "cgroup"));
-  uses.processes.push_back(
-      {known.id, known.parent, known.user, known.name, cgroup ? cgroups_.id_of(cgroups_.path_in(*cgroup)) : 0, used, false});
+  if (const auto cgroup = read_small_file(file_of(known.id.pid, "cgroup"))) known.cgroup = cgroups_.id_of(cgroups_.path_in(*cgroup));
+  uses.processes.push_back({known.id, known.parent, known.user, known.name, known.cgroup, used, false});
 }
 
 // False where it is not there any more, or is not the same process: then it has ended.
@@ -169,7 +169,8 @@ Result<CpuUses> ProcAccount::read() {
     if (look_at(entry->first, entry->second, uses)) {
       ++entry;
     } else {
-      uses.ended.push_back(entry->second.id);
+      const Known& known = entry->second;
+      uses.processes.push_back({known.id, known.parent, known.user, known.name, known.cgroup, Duration{}, true});
       entry = known_.erase(entry);
     }
   }

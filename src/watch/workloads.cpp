@@ -136,7 +136,8 @@ void Workloads::add_tags(const CpuUse& use, const Tags& own, Workload& workload)
 const Workload& Workloads::of(const CpuUse& use) {
   Known& known = processes_[use.id.pid];
   const bool same = known.start_ticks == use.id.start_ticks && !known.name.empty();
-  if (same && known.cgroup == use.cgroup && known.user == use.user && known.name == use.name) return known.all;
+  const bool stayed = use.cgroup == 0 || known.cgroup == use.cgroup;  // 0: who asks does not know it
+  if (same && stayed && known.user == use.user && known.name == use.name) return known.all;
   Workload workload = cgroup_of(use);
   workload.user = user_name(use.user);
   const bool new_program = !same || known.name != use.name;

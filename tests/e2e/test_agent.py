@@ -118,6 +118,22 @@ def test_every_kind_sums_to_the_node_to_the_microjoule(agent, burner):
     assert len(mine) == 1 and mine[0]["components"]["node/cpu/package-0"] > 0
 
 
+def test_who_sleeps_on_memory_carries_its_share_of_dram(agent):
+    holder = subprocess.Popen(["/usr/bin/python3", "-c", "import time; held = bytearray(b'x') * (300 << 20); print('held', flush=True); time.sleep(600)"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        holder.stdout.readline()
+        begin = agent.json("/api/v1/health")["ticks"]
+        agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= begin + 30, "thirty ticks")
+        mine = [r for r in agent.json("/api/v1/consumers?kind=process")["rows"] if r["name"].endswith(f"[{holder.pid}]")]
+        assert mine and mine[0]["components"]["node/dram/package-0"] > 0
+        assert mine[0]["components"]["node/dram/package-0"] > mine[0]["components"]["node/cpu/package-0"]
+        assert agent.json("/api/v1/health")["violations"] == 0
+    finally:
+        holder.kill()
+        holder.wait()
+
+
 def test_metrics_have_the_names_of_the_contract(agent):
     agent.wait_for(lambda: "joulery_consumer_joules_total" in agent.get("/metrics"), "consumers in /metrics")
     text = agent.get("/metrics")

@@ -3,7 +3,6 @@
 namespace joulery {
 namespace {
 
-constexpr double millijoule = 1e-3;
 // A consumer that was booked nothing for so many ticks gives its series back; it gets another when it is booked again.
 constexpr std::uint64_t quiet_ticks = 600;
 
@@ -12,7 +11,8 @@ constexpr std::uint64_t quiet_ticks = 600;
 StoredAccount::Kept& StoredAccount::kept_of(const Booking& booking, const std::string& component) {
   const auto [at, is_new] = consumers_.try_emplace({booking.kind, booking.name, component});
   if (is_new) {
-    SeriesKey key{"consumer_joules", {{"kind", std::string(name_of(booking.kind))}, {"component", component}}, millijoule, SeriesKind::sum};
+    SeriesKey key{
+        "consumer_joules", {{"kind", std::string(name_of(booking.kind))}, {"component", component}}, stored_joule_unit, SeriesKind::sum};
     if (!booking.name.empty()) key.labels["name"] = booking.name;
     if (booking.labels)
       for (const auto& [name, value] : *booking.labels) key.labels.try_emplace(name, value);
@@ -30,7 +30,7 @@ void StoredAccount::add_components(const std::vector<ComponentAccount>& componen
       Kept& kept = at->second;
       if (is_new)
         kept.series = store_.series(
-            {name, {{"component", component.component}, {"quality", std::string(name_of(quality))}}, millijoule, SeriesKind::sum});
+            {name, {{"component", component.component}, {"quality", std::string(name_of(quality))}}, stored_joule_unit, SeriesKind::sum});
       if (quality == component.quality || energy > kept.total) samples.push_back({kept.series, kept.counts.up_to(energy)});
       kept.total = energy;
     }

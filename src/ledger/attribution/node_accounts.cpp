@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <tuple>
 
 namespace joulery {
 namespace {
@@ -165,6 +164,7 @@ void NodeAccounts::add(const NodeTick& tick) {
   }
   for (std::size_t p = 0; p < tick.processes.size(); ++p) {
     for (Consumer* consumer : process_of(tick.processes[p]).books) {
+      if (consumer->first == MonoTime{}) consumer->first = tick.when.begin;
       consumer->last = tick.when.end;
       consumer->account.cpu += tick.processes[p].use.cpu;
       for (std::size_t c = 0; c < known.size(); ++c) book(*consumer, places[c], splits[c].shares[p]);
@@ -185,7 +185,7 @@ void NodeAccounts::close_tick(const NodeTick& tick, const std::vector<Energy>& b
     consumer.account.power = sum / tick.when.length();
     if (sum != Energy{}) bookings_.push_back({key.first, key.second, consumer.tick, &consumer.account.labels});
   }
-  fold_ended(tick.when.end);
+  fold_ended(tick.when);
 }
 
 // True where every kind that sums was booked exactly what was burnt.
@@ -201,10 +201,11 @@ bool NodeAccounts::sums_to(const std::vector<Energy>& burnt) const {
   });
 }
 
-void NodeAccounts::fold_ended(MonoTime now) {
+void NodeAccounts::fold_ended(Interval tick) {
   for (auto at = consumers_.begin(); at != consumers_.end();) {
     const auto& [key, consumer] = *at;
-    if (stays(key.second) || consumer.living > 0 || now - consumer.last < linger_) {
+    const Duration kept = std::max(tick.length(), std::min(linger_, consumer.last - consumer.first - tick.length()));
+    if (stays(key.second) || consumer.living > 0 || tick.end - consumer.last < kept) {
       ++at;
       continue;
     }
@@ -217,13 +218,14 @@ void NodeAccounts::fold_ended(MonoTime now) {
 
 NodeAccount NodeAccounts::account() const {
   NodeAccount account = account_;
-  for (const auto& [key, consumer] : consumers_) {
-    account.consumers.push_back(consumer.account);
-    account.consumers.back().energy.resize(account.components.size());
-  }
-  std::ranges::stable_sort(account.consumers, [](const ConsumerAccount& a, const ConsumerAccount& b) {
-    return std::tuple(a.kind, -sum_of(a.energy).base_units()) < std::tuple(b.kind, -sum_of(b.energy).base_units());
+  std::vector<std::pair<Energy, const ConsumerAccount*>> order;
+  order.reserve(consumers_.size());
+  for (const auto& [key, consumer] : consumers_) order.emplace_back(sum_of(consumer.account.energy), &consumer.account);
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) {
+    return a.second->kind != b.second->kind ? a.second->kind < b.second->kind : a.first > b.first;
   });
+  account.consumers.reserve(order.size());
+  for (const auto& [energy, consumer] : order) account.consumers.emplace_back(*consumer).energy.resize(account.components.size());
   return account;
 }
 

@@ -1,8 +1,8 @@
 // Keeps the accounts of a node tick by tick: every tick's energy is split among the processes that ran, and booked for each of
 // them under its process, cgroup, container, pod, unit, job, step, user and tags.
 //
-// What has ended keeps its own account for a while, so that whoever reads now and then sees its last value, and is then folded into
-// "(ended)": sums never fall, and the number of accounts is bounded by what lives.
+// What has ended keeps its own account for as long as it lived, a few minutes at most, so that whoever reads now and then sees its
+// last value, and is then folded into "(ended)": sums never fall, and a storm of short processes leaves no crowd of accounts.
 //
 // Invariant: after every add(), each kind (but tags) together with idle and unattributed sums to the node, component by component, to the
 // microjoule; a tick after which it would not is counted as a violation.
@@ -57,7 +57,7 @@ struct Booking {
 
 class NodeAccounts {
  public:
-  // What has ended keeps its own account for `linger`. `policy`: who carries static energy.
+  // What has ended keeps its own account for `linger` at most. `policy`: who carries static energy.
   NodeAccounts(MonoTime begin, IdlePolicy policy, Duration linger);
 
   void add(const NodeTick& tick);
@@ -76,7 +76,7 @@ class NodeAccounts {
     ConsumerAccount account;
     std::vector<Energy> tick;            // of the last tick
     std::int64_t living = 0;             // processes that live
-    MonoTime last;                       // when one of them was last seen
+    MonoTime first, last;                // when one of them was seen
   };
   struct Process {
     std::vector<Consumer*> books;        // where it is booked; they stay as long as it lives
@@ -89,7 +89,7 @@ class NodeAccounts {
   Process& process_of(const ProcessTick& tick);
   Consumer& consumer_of(const Key& key);
   void end_process(const ProcessTick& tick);
-  void fold_ended(MonoTime now);
+  void fold_ended(Interval tick);
   void close_tick(const NodeTick& tick, const std::vector<Energy>& burnt);
   bool sums_to(const std::vector<Energy>& burnt) const;
 

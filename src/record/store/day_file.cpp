@@ -122,7 +122,8 @@ Result<Database> open_day_for_writing(const std::string& path) {
   const auto named = database->integer("SELECT count(*) FROM sqlite_schema");
   if (!named) return std::unexpected(named.error());
   if (*named == 0) {
-    if (auto done = database->execute("PRAGMA page_size=2048;PRAGMA auto_vacuum=INCREMENTAL;PRAGMA synchronous=OFF;BEGIN IMMEDIATE"); !done) return std::unexpected(done.error());
+    if (auto done = database->execute("PRAGMA page_size=2048;PRAGMA auto_vacuum=INCREMENTAL;PRAGMA synchronous=OFF;BEGIN IMMEDIATE"); !done)
+      return std::unexpected(done.error());
     if (auto done = make_day_tables(*database); !done) return std::unexpected(done.error());
     if (auto done = database->execute("COMMIT"); !done) return std::unexpected(done.error());
   }

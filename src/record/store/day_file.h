@@ -22,9 +22,7 @@ enum class Level : std::uint8_t { raw, minute, hour };
 constexpr std::int64_t slot_ms(Level level) { return level == Level::hour ? 3'600'000 : level == Level::minute ? 60'000 : 1; }
 // A pack is closed when it is as long as this. Whoever reads one series reads its pack: of hours many days are read at once.
 constexpr std::size_t pack_bytes(Level level) { return level == Level::hour ? 4096 : level == Level::minute ? 16'384 : 65'536; }
-constexpr std::string_view name_of(Level level) {
-  return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw";
-}
+constexpr std::string_view name_of(Level level) { return level == Level::hour ? "hour" : level == Level::minute ? "minute" : "raw"; }
 
 inline constexpr std::int64_t hour_ms = 3'600'000, day_ms = 24 * hour_ms;
 inline constexpr std::int64_t store_application_id = 0x4a535452;  // "JSTR"

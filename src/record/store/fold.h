@@ -31,6 +31,9 @@ Result<std::int64_t> fold_tails(Database& database, const SeriesKinds& kinds, St
 // The blocks of a roll-up within [begin, end) become one, where there are several.
 Result<void> merge_blocks(Database& database, Level level, std::int64_t begin_ms, std::int64_t end_ms, StoreTools& tools);
 
+// The same, or leaves the blocks as they are where one of them is damaged: what is left of it can still be read.
+Result<void> merge_sound(Database& database, Level level, std::int64_t begin_ms, std::int64_t end_ms, StoreTools& tools);
+
 // Folds the tails of an hour that is over, and makes one of its blocks of minutes. `hour`: its begin in milliseconds.
 Result<std::int64_t> fold_hour(Database& database, const SeriesKinds& kinds, std::int64_t hour, StoreTools& tools);
 

@@ -81,7 +81,8 @@ Result<std::int64_t> OldDays::tidy(std::int64_t day, StoreTools& tools) {
     if (!left) return std::unexpected(left.error());
     finest = *level, tails = *left;
   }
-  if (tails > 0 || access((path + "-wal").c_str(), F_OK) == 0) {
+  const bool left_open = access((path + "-wal").c_str(), F_OK) == 0 || access((path + "-journal").c_str(), F_OK) == 0;
+  if (tails > 0 || left_open) {
     const auto finished = finish(path, tools);
     if (!finished) return finished;
     lost = *finished;

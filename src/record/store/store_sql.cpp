@@ -258,7 +258,8 @@ Result<void> query_store(const std::string& folder, const std::string& sql, SqlR
   const LevelTable raw(*reader, Level::raw), minutes(*reader, Level::minute), hours(*reader, Level::hour);
   auto database = Database::open_for_writing(":memory:");
   if (!database) return std::unexpected(database.error());
-  const std::pair<const char*, const VirtualTable*> tables[] = {{"series", &series}, {"rows", &raw}, {"minutes", &minutes}, {"hours", &hours}};
+  const std::pair<const char*, const VirtualTable*> tables[] = {
+      {"series", &series}, {"rows", &raw}, {"minutes", &minutes}, {"hours", &hours}};
   for (const auto& [called, table] : tables) {
     if (auto done = add_table(*database, called, *table); !done) return done;
     if (auto done = database->execute(std::string("SELECT 1 FROM \"") + called + "\" LIMIT 0"); !done) return done;

@@ -67,6 +67,25 @@ TEST(NodeAccounts, WhatEndedIsFoldedAfterAWhileAndSumsStay) {
   EXPECT_EQ(account.violations, 0);
 }
 
+TEST(NodeAccounts, AStormOfShortProcessesLeavesNoCrowd) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(300));
+  for (int i = 0; i < 50; ++i) accounts.add(tick_of(i, {package(10)}, {process(100 + i, "sleep", 1, "", true), process(2, "b", 1)}));
+  const auto of_processes = [](const ConsumerAccount& consumer) { return consumer.kind == ConsumerKind::process; };
+  const NodeAccount account = accounts.account();
+  EXPECT_LE(std::ranges::count_if(account.consumers, of_processes), 4);
+  EXPECT_EQ(account.violations, 0);
+  EXPECT_GE(sum(*find(account, ConsumerKind::process, "(ended)")), joules(240));
+}
+
+TEST(NodeAccounts, WhatLivedLongIsSeenForAWhileAfterItsEnd) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(20));
+  for (int i = 0; i < 30; ++i) accounts.add(tick_of(i, {package(10)}, {process(1, "train", 1, "", i == 29)}));
+  for (int i = 30; i < 45; ++i) accounts.add(tick_of(i, {package(10)}, {}));
+  EXPECT_TRUE(find(accounts.account(), ConsumerKind::process, "train[1]"));
+  for (int i = 45; i < 55; ++i) accounts.add(tick_of(i, {package(10)}, {}));
+  EXPECT_FALSE(find(accounts.account(), ConsumerKind::process, "train[1]"));
+}
+
 TEST(NodeAccounts, AReusedPidIsAnotherProcess) {
   NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(1));
   accounts.add(tick_of(0, {package(10)}, {process(1, "a", 1, "", true)}));

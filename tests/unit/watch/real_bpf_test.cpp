@@ -39,12 +39,14 @@ TEST_F(RealBpf, AgreesWithProcOnASteadyLoad) {
 TEST_F(RealBpf, ASliceUnderWayIsTold) {
   open();
   if (IsSkipped()) return;
-  const Burner burner([] { burn_cpu(400'000'000); });
+  const Burner burner([] { burn_cpu(60'000'000'000); });  // until the end of the test
   burner.go();
   std::int64_t before = 0;
-  for (int look = 0; look < 3; ++look) {
-    burner.pid != 0 ? usleep(80'000) : 0;
-    ASSERT_TRUE(sums.look(*account));
+  for (int told = 0; told < 3; ++told) {
+    for (int look = 0; look < 200 && sums.cpu[burner.pid] == before; ++look) {
+      usleep(20'000);
+      ASSERT_TRUE(sums.look(*account));
+    }
     EXPECT_GT(sums.cpu[burner.pid], before);
     before = sums.cpu[burner.pid];
   }

@@ -45,10 +45,10 @@ struct Sums {
       user[use.id.pid] = use.user;
       parent[use.id.pid] = use.parent;
       all += use.cpu.base_units();
+      if (use.ended) ended.push_back(use.id);
     }
     for (const CgroupName& made : uses.cgroups) cgroups[made.id] = made.path;
     unattributed += uses.unattributed.base_units();
-    ended.insert(ended.end(), uses.ended.begin(), uses.ended.end());
   }
   bool look(CpuAccount& account) {
     const auto uses = account.read();

@@ -23,7 +23,7 @@ struct Progress {
 
 // Ticks of a second; tick i counts i, in one series of forty, so that folds and new hours come often.
 [[noreturn]] void write_until_killed(const std::string& folder, Progress& progress) {
-  auto store = Store::open(folder, {.fold_samples = 60});
+  auto store = Store::open(folder, {.keep_raw = seconds(1e8), .fold_samples = 60});  // days go by in these ticks
   if (!store) ::_exit(3);
   while (true) {
     const std::int64_t tick = progress.next;

@@ -1,0 +1,65 @@
+#include "watch/resident_memory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace joulery {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResidentMemoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/joulery-memory-XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    root = name;
+  }
+  void TearDown() override { fs::remove_all(root); }
+  void lay(int pid, const std::string& name, long start, long pages) {
+    const fs::path folder = root / "proc" / std::to_string(pid);
+    fs::create_directories(folder);
+    std::ofstream(folder / "stat") << pid << " (" << name << ") S 1 " << pid << " 0 0 -1 0 0 0 0 0 5 5 0 0 20 0 1 0 " << start << " 0 0\n";
+    std::ofstream(folder / "statm") << "9999 " << pages << " 10 1 0 100 0\n";
+  }
+  fs::path root;
+};
+
+TEST_F(ResidentMemoryTest, TellsAllThatLiveWithTheirBytes) {
+  lay(42, "a) R (b", 7, 100);
+  lay(43, "kthread", 1, 0);
+  fs::create_directories(root / "proc/sys");
+  ResidentMemory memory(root.string());
+  const auto& holders = memory.look();
+  ASSERT_EQ(holders.size(), 2u);
+  EXPECT_EQ(holders.at(42).bytes, 100 * ::sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(holders.at(42).name, "a) R (b");
+  EXPECT_EQ(holders.at(42).id, (ProcessId{42, 7}));
+  EXPECT_EQ(holders.at(43).bytes, 0);
+}
+
+TEST_F(ResidentMemoryTest, WhatChangedIsSeenWithinTenLooks) {
+  lay(42, "a", 7, 100);
+  ResidentMemory memory(root.string());
+  memory.look();
+  lay(42, "b", 9, 300);  // the pid is another process now
+  lay(44, "late", 8, 5);
+  for (int i = 0; i < 10; ++i) memory.look();
+  EXPECT_EQ(memory.look().at(42).id, (ProcessId{42, 9}));
+  EXPECT_EQ(memory.look().at(42).bytes, 300 * ::sysconf(_SC_PAGESIZE));
+  EXPECT_TRUE(memory.look().contains(44));
+  fs::remove_all(root / "proc/42");
+  for (int i = 0; i < 10; ++i) memory.look();
+  EXPECT_FALSE(memory.look().contains(42));
+}
+
+TEST_F(ResidentMemoryTest, ThisProcessHoldsSome) {
+  ResidentMemory memory;
+  EXPECT_GT(memory.look().at(::getpid()).bytes, 0);
+}
+
+}  // namespace
+}  // namespace joulery
