@@ -57,8 +57,8 @@ TEST_P(RealAccount, TwoCgroupsHaveTheirShares) {
 
 TEST_P(RealAccount, NeverMoreThanTheCpusHad) {
   const MonoTime begin = mono_now();
-  // What ran when the account was opened was known up to the scheduler's last tick; the rest of that slice comes later.
-  const Duration grain = milliseconds(10);
+  // Ticks come late where a hypervisor has the CPU. What ran when the account was opened was known up to the scheduler's last tick; the rest of that slice comes later.
+  const Duration grain = milliseconds(20);
   const Burner burner([] { burn_cpu(300'000'000); });
   burner.go();
   const std::int64_t cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -72,12 +72,13 @@ TEST_P(RealAccount, NeverMoreThanTheCpusHad) {
     const auto uses = account->read();
     ASSERT_TRUE(uses);
     sums.add(*uses);
-    EXPECT_LE(sums.all + sums.unattributed, cpus * (uses->when.end - opened + grain).base_units());
+    EXPECT_LE(sums.all + sums.unattributed, cpus * (uses->when.end - opened + grain).base_units())
+        << "look " << look << ", " << sums.all << " ns of processes, " << sums.unattributed << " unattributed";
     EXPECT_GE(uses->unattributed, Duration{});
   }
   const std::int64_t used = burner.wait();
   ASSERT_TRUE(sums.look(*account));
-  expect_within(sums.cpu[burner.pid], used, 0.03, "burner");
+  expect_within(sums.cpu[burner.pid], used, 0.05, "burner");
 }
 
 // Threads that have ended count; so does a kernel thread, without a fault.

@@ -87,6 +87,7 @@ class Burner {
   std::int64_t wait() const {
     char byte = 0;
     EXPECT_EQ(read(done_[0], &byte, 1), 1);
+    usleep(30'000);  // until it sleeps: a slice under way is known up to the last tick alone
     return *report_;
   }
   pid_t pid = 0;
