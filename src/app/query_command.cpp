@@ -209,7 +209,9 @@ int query_command(std::vector<std::string> arguments) {
   app.add_option("--from", question.from, "from when on: -1h, 2026-03-01, 2026-03-01T12:00:00Z, @SECONDS")->capture_default_str();
   app.add_option("--to", question.to, "up to when")->capture_default_str();
   app.add_option("--step", question.step, "60s, 1h …; all: one value for the whole time");
-  app.add_option("--by", question.by, "add up the series that agree in these labels: component,quality")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--by", question.by, "add up the series that agree in these labels: component,quality")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--sum", question.sum, "add up all series of a name");
   auto* total = app.add_flag("--total", question.total, "joules in each step");
   app.add_flag("--rate", question.rate, "watts in each step")->excludes(total);

@@ -1,8 +1,8 @@
 // What the agent's store keeps of each tick: the joules of every component and of every consumer that used any.
 //
 // Series `component_joules` {component, quality}, `component_overlap_joules` {component, quality} and `consumer_joules`
-// {kind, name, component, and what identifies the consumer further}. Energies are stored in whole counts of 20 mJ (stored_joule_unit); what is less
-// stays for the next tick, so that a series sums to its total.
+// {kind, name, component, and what identifies the consumer further}. Energies are stored in whole counts of 20 mJ
+// (stored_joule_unit); what is less stays for the next tick, so that a series sums to its total.
 //
 // Invariant: a tick in which a component is not known has no sample of it.
 #pragma once
