@@ -194,11 +194,13 @@ void NodeWatch::add_components(const MemoryRecording& recording, Interval when, 
     counts_memory_ = counts_memory_ || driver == Driver::memory;
     if (driver != Driver::accelerator) continue;
     for (const auto& [pid, weight] : accelerator_use(tick.components[c].component, users, busy).weights)
-      if (const auto process = process_of(static_cast<std::int32_t>(pid))) process_at(*process, tick).use.accelerators.emplace_back(c, weight);
+      if (const auto process = process_of(static_cast<std::int32_t>(pid)))
+        process_at(*process, tick).use.accelerators.emplace_back(c, weight);
   }
 }
 
 void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
+  workloads_.learn(uses.cgroups);
   tick.unattributed_cpu = uses.unattributed;
   tick.processes.reserve(uses.processes.size());
   for (const CpuUse& use : uses.processes) {
