@@ -97,7 +97,7 @@ Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Met
                               ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
   // An empty recording need not survive a power cut: starting a run waits for no disk.
   // Small pages: a dozen tables that are nearly empty cost little, and so does each commit.
-  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done)
+  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA auto_vacuum=INCREMENTAL;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done)
     return done;
   if (auto done = database_.execute(recording_schema + numbers); !done) return done;
   if (auto done = write_devices(database_, devices); !done) return done;
@@ -173,6 +173,7 @@ Result<void> Writer::close() {
   if (auto done = write(true); !done) return done;
   const std::lock_guard lock(flushing_);
   if (mono_now() - created_ < worth_a_sync) (void)database_.execute("PRAGMA synchronous=OFF");
+  (void)database_.execute("PRAGMA incremental_vacuum");  // the pages of tails that are gone; a file that keeps them is only longer
   if (auto done = database_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); !done) return done;
   if (auto done = database_.execute("PRAGMA journal_mode=DELETE"); !done) return done;
   closed_ = true;
