@@ -97,7 +97,9 @@ Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Met
                               ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
   // An empty recording need not survive a power cut: starting a run waits for no disk.
   // Small pages: a dozen tables that are nearly empty cost little, and so does each commit.
-  if (auto done = database_.execute("PRAGMA page_size=2048;PRAGMA auto_vacuum=INCREMENTAL;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE"); !done)
+  if (auto done = database_.execute(
+          "PRAGMA page_size=2048;PRAGMA auto_vacuum=INCREMENTAL;PRAGMA synchronous=OFF;PRAGMA journal_mode=WAL;BEGIN IMMEDIATE");
+      !done)
     return done;
   if (auto done = database_.execute(recording_schema + numbers); !done) return done;
   if (auto done = write_devices(database_, devices); !done) return done;
