@@ -123,11 +123,17 @@ def test_who_sleeps_on_memory_carries_its_share_of_dram(agent):
                               stdout=subprocess.PIPE, text=True)
     try:
         holder.stdout.readline()
+        def used():
+            rows = agent.json("/api/v1/consumers?kind=process")["rows"]
+            return next((r["components"] for r in rows if r["name"].endswith(f"[{holder.pid}]")), None)
+
+        before = agent.wait_for(used, "the holder of memory")
         begin = agent.json("/api/v1/health")["ticks"]
         agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= begin + 30, "thirty ticks")
-        mine = [r for r in agent.json("/api/v1/consumers?kind=process")["rows"] if r["name"].endswith(f"[{holder.pid}]")]
-        assert mine and mine[0]["components"]["node/dram/package-0"] > 0
-        assert mine[0]["components"]["node/dram/package-0"] > mine[0]["components"]["node/cpu/package-0"]
+        after = used()
+        rise = {component: after[component] - before.get(component, 0) for component in after}
+        assert rise["node/dram/package-0"] > 0
+        assert rise["node/dram/package-0"] > rise["node/cpu/package-0"], "asleep it uses memory alone"
         assert agent.json("/api/v1/health")["violations"] == 0
     finally:
         holder.kill()
