@@ -212,6 +212,8 @@ void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
 }
 
 void NodeWatch::add_memory(NodeTick& tick) {
+  for (const ProcessTick& process : tick.processes)
+    if (process.ended) memory_.forget(process.id);
   for (const auto& [pid, holder] : memory_.look()) {
     if (holder.bytes == 0) continue;
     CpuUse use;

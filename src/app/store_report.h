@@ -26,6 +26,7 @@ struct StoreBill {
   std::string kind;                // whose consumers the rows add up; "" where each kind is a row
   std::vector<StoreBillRow> rows;  // the greatest first
   Energy idle, unattributed, total;
+  bool idle_known = false;  // else no static power was learnt in this time: idle is then in nobody's line, not nothing
   std::optional<Energy> estimated;  // the part of the total that is not measured, where there is any
   Duration covered, missing;       // of [from, to): stored, and not
   std::vector<std::string> notes;

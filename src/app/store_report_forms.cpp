@@ -22,7 +22,9 @@ struct Line {
   Energy energy;
 };
 std::vector<Line> closing_lines(const StoreBill& bill) {
-  return {{"idle", bill.idle}, {"unattributed", bill.unattributed}, {"total", bill.total}};
+  std::vector<Line> lines{{"unattributed", bill.unattributed}, {"total", bill.total}};
+  if (bill.idle_known) lines.insert(lines.begin(), {"idle", bill.idle});
+  return lines;
 }
 
 double share(const StoreBill& bill, Energy energy) { return bill.total == Energy{} ? 0 : energy / bill.total; }
@@ -115,6 +117,7 @@ std::string bill_json(const StoreBill& bill) {
     one.update(json_of(bill, row.energy));
     told["consumers"].push_back(std::move(one));
   }
+  told["idle"] = ordered_json();
   for (const Line& line : closing_lines(bill)) told[line.name] = json_of(bill, line.energy);
   told["estimated_joules"] = bill.estimated ? to_joules(*bill.estimated) : 0.0;
   told["covered_s"] = to_seconds(bill.covered);

@@ -55,6 +55,10 @@ void ResidentMemory::list() {
   }
 }
 
+void ResidentMemory::forget(ProcessId id) {
+  if (const auto holder = holders_.find(id.pid); holder != holders_.end() && holder->second.id == id) holders_.erase(holder);
+}
+
 const std::map<std::int32_t, ResidentMemory::Holder>& ResidentMemory::look() {
   const unsigned turn = turn_++ % turns;
   if (turn == 0) list();

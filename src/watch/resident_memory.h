@@ -30,6 +30,8 @@ class ResidentMemory {
 
   // By pid. Valid until the next look.
   const std::map<std::int32_t, Holder>& look();
+  // It has ended, as whoever accounts CPU time was told: before the next list would miss it.
+  void forget(ProcessId id);
 
  private:
   static constexpr unsigned turns = 10;

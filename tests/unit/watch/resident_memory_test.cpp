@@ -56,6 +56,17 @@ TEST_F(ResidentMemoryTest, WhatChangedIsSeenWithinTenLooks) {
   EXPECT_FALSE(memory.look().contains(42));
 }
 
+TEST_F(ResidentMemoryTest, WhatIsSaidToHaveEndedIsForgottenAtOnce) {
+  lay(42, "a", 7, 100);
+  lay(43, "b", 8, 100);
+  ResidentMemory memory(root.string());
+  memory.look();
+  memory.forget({42, 7});
+  memory.forget({43, 9});  // another process that had the pid
+  EXPECT_FALSE(memory.look().contains(42));
+  EXPECT_TRUE(memory.look().contains(43));
+}
+
 TEST_F(ResidentMemoryTest, ThisProcessHoldsSome) {
   ResidentMemory memory;
   EXPECT_GT(memory.look().at(::getpid()).bytes, 0);
