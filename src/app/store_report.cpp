@@ -125,7 +125,8 @@ Result<StoreBill> bill_from_store(const StoreReader& reader, WallTime from, Wall
   if (!idle) return std::unexpected(idle.error());
   bill.idle = energy_of(*idle);
   bill.idle_known = !idle->series.empty();
-  if (!bill.idle_known) bill.notes.push_back("no static power was learnt in this time: what burns without any work is in the consumers' lines");
+  if (!bill.idle_known)
+    bill.notes.push_back("no static power was learnt in this time: what burns without any work is in the consumers' lines");
   bill.unattributed = left_over(bill);
   return bill;
 }
