@@ -16,6 +16,7 @@ import time
 import urllib.request
 
 import stage
+from peer_loop import descendants
 
 SETTLED_S, WATCHED_S = 4, 20
 BUSY, FEW, MANY = 20, 180, 5000
@@ -68,22 +69,6 @@ class Crowd:
         self.child.wait()
 
 
-def family(root):
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                parents[int(name)] = int(pathlib.Path(f"/proc/{name}/stat").read_text(errors="replace").rpartition(")")[2].split()[1])
-            except (OSError, ValueError):
-                pass
-    found, grown = {root}, True
-    while grown:
-        more = {pid for pid, parent in parents.items() if parent in found} - found
-        found |= more
-        grown = bool(more)
-    return found
-
-
 def cpu_and_rss(pids):
     cpu = rss = 0
     for pid in pids:
@@ -117,7 +102,7 @@ def watch(tree, words, url_of, own):
     try:
         url = url_of(child)
         time.sleep(SETTLED_S)
-        pids = {pid for pid in family(child.pid) if own(pathlib.Path(f"/proc/{pid}/comm").read_text().strip())}
+        pids = {pid for pid in descendants(child.pid) if own(pathlib.Path(f"/proc/{pid}/comm").read_text().strip())}
         before, begin = cpu_and_rss(pids)[0], time.monotonic()
         answers = scrape(url, WATCHED_S) if url else time.sleep(WATCHED_S)
         cpu, rss = cpu_and_rss(pids)

@@ -40,13 +40,8 @@ std::string name_of_row(const StoreBillRow& row) {
   return name;
 }
 
-// Code points of a text without control characters.
-int columns_of(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 std::string padded(const std::string& text, int width) {
-  const int room = width - columns_of(text);
+  const int room = width - display_width(text);
   return text + std::string(static_cast<std::size_t>(std::max(room, 0)), ' ');
 }
 
@@ -70,8 +65,8 @@ std::string bill_text(const StoreBill& bill) {
   std::string head;
   for (const auto& key : bill.by) head += (head.empty() ? "" : " · ") + key;
   std::string text = fmt::format("{} to {}\n", utc_text(bill.from), utc_text(bill.to));
-  int width = columns_of(head);
-  for (const auto& row : bill.rows) width = std::max(width, columns_of(name_of_row(row)));
+  int width = display_width(head);
+  for (const auto& row : bill.rows) width = std::max(width, display_width(name_of_row(row)));
   width = std::clamp(width, 12, 60);
   text += fmt::format("\n  {}  {:>18}  {:>8}  {:>12}  {:>14}\n", padded(head, width), "energy", "share", "carbon", "cost");
   for (const auto& row : bill.rows) text += table_line(bill, name_of_row(row), row.energy, width);

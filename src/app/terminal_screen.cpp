@@ -19,7 +19,7 @@ constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l\x1b[H", leave_sc
 
 // What signal handlers need; one screen at a time.
 termios before;
-std::atomic<bool> taken = false, ended = false, resized = false;
+std::atomic<bool> ended = false, resized = false;
 
 void write_all(std::string_view text) {
   while (!text.empty()) {
@@ -72,7 +72,6 @@ Result<TerminalScreen> TerminalScreen::open() {
     return fail(ErrorCode::unsupported, "this needs a terminal", "stdin and stdout", "--once prints one look and ends");
   TerminalScreen screen;
   screen.ours_ = true;
-  taken = true;
   ended = resized = false;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) handle(signal, on_end);
   handle(SIGTSTP, on_stop);
@@ -87,7 +86,6 @@ TerminalScreen::~TerminalScreen() {
   if (!ours_) return;
   give_terminal_back();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH}) handle(signal, SIG_DFL);
-  taken = false;
 }
 
 TerminalScreen::Size TerminalScreen::size() {
