@@ -20,6 +20,7 @@ enum { map_hash = 1, map_percpu_array = 6, map_lru_hash = 9, any = 0, if_absent 
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
+static u64 (*const bpf_ktime_get_ns)(void) = (void*)5;
 static long (*const bpf_probe_read_kernel)(void* to, u32 size, const void* from) = (void*)113;
 static long (*const bpf_probe_read_kernel_str)(void* to, u32 size, const void* from) = (void*)115;
 
@@ -103,16 +104,27 @@ struct {
   TYPE(value, char[oncpu_path_size]);
 } scratch SEC(".maps");
 
-const volatile u32 hierarchy = oncpu_by_unified;  // set before loading; the branches not taken are dropped then
+// What is billed of a thread, in all its life. Where there is no room, the thread used longest ago makes place.
+struct billed {
+  u64 start, used;  // when it began, ns since boot: ids are used again
+};
+struct {
+  UINT(type, map_lru_hash);
+  UINT(max_entries, 16384);
+  TYPE(key, u32);
+  TYPE(value, struct billed);
+} threads SEC(".maps");
+
+const volatile struct oncpu_settings settings = {};  // the branches not taken are dropped when it is loaded
 
 char LICENSE[] SEC("license") = "GPL";
 
 // ---- the program ------------------------------------------------------------------------------------------------
 INLINE struct cgroup* cgroup_of(struct task_struct* task) {
   struct css_set* set = task->cgroups;
-  if (hierarchy == oncpu_by_unified) return set->dfl_cgrp;
+  if (settings.hierarchy == oncpu_by_unified) return set->dfl_cgrp;
   struct cgroup_subsys_state** states = set->subsys;
-  if (hierarchy == oncpu_by_cpuacct) {
+  if (settings.hierarchy == oncpu_by_cpuacct) {
     if (!__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpuacct_cgrp_id, 0)) return 0;
     return states[__builtin_preserve_enum_value(*(enum cgroup_subsys_id*)cpuacct_cgrp_id, 1)]->cgroup;
   }
@@ -155,17 +167,42 @@ INLINE void bill(struct oncpu_cpu* cpu, struct task_struct* task, u64 ns) {
   __sync_fetch_and_add(&row->ns, ns);
 }
 
+// The slice of a thread of which nothing is noted: it is new to us, or was forgotten.
+INLINE u64 first_slice(struct oncpu_cpu* cpu, struct task_struct* task, u64 used, u64 now) {
+  if (cpu->running == (u32)task->pid) return used > cpu->since ? used - cpu->since : 0;
+  if (!cpu->seen || task->start_boottime < settings.opened) return 0;  // how much of it is ours cannot be known
+  return used < now - cpu->seen ? used : now - cpu->seen;
+}
+
+// On some virtual machines the switches away from one task (one CPU's idle task, say) reach no tracer: whoever has the CPU after it was
+// not seen coming. So the bill is kept with the thread, not only with the CPU.
+INLINE u64 slice_of(struct oncpu_cpu* cpu, struct task_struct* task, u64 used, u64 now) {
+  const u32 id = (u32)task->pid;
+  if (cpu->seen && cpu->running != id) cpu->missed += 1;
+  if (!id) return 0;
+  struct billed* billed = bpf_map_lookup_elem(&threads, &id);
+  if (billed && billed->start == task->start_boottime) {
+    const u64 slice = used > billed->used ? used - billed->used : 0;
+    billed->used = used;
+    return slice;
+  }
+  const struct billed noted = {.start = task->start_boottime, .used = used};
+  bpf_map_update_elem(&threads, &id, &noted, any);
+  return first_slice(cpu, task, used, now);
+}
+
 // `task` has had this CPU up to now, `next` has it from now on. What counts is the kernel's own account of the task, which leaves out
-// what a hypervisor took away.
+// what a hypervisor took away. It is read once: another CPU may bring it up to date at any moment.
 INLINE void change(struct task_struct* task, struct task_struct* next) {
   const u32 zero = 0;
   struct oncpu_cpu* cpu = bpf_map_lookup_elem(&cpus, &zero);
   if (!cpu) return;
-  const u64 used = task->se.sum_exec_runtime, since = cpu->since;
-  const u64 pid = (u32)task->pid;
-  if (pid && cpu->running == pid && used > since) bill(cpu, task, used - since);
-  cpu->since = next->se.sum_exec_runtime;
+  const u64 used = task->se.sum_exec_runtime, now = bpf_ktime_get_ns();
+  const u64 slice = slice_of(cpu, task, used, now);
+  if (slice) bill(cpu, task, slice);
+  cpu->since = next == task ? used : next->se.sum_exec_runtime;
   cpu->running = (u32)next->pid;
+  cpu->seen = now;
 }
 
 // (bool preempt, struct task_struct* previous, struct task_struct* next)

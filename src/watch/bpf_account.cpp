@@ -53,13 +53,14 @@ class BpfAccount final : public CpuAccount {
   std::uint64_t lost_ = 0;                                                // ns without a row that were told
 };
 
-// A CPU that idles is left in peace.
+// A CPU that idles is left in peace, unless it has been seen to run what the kernel had not told of: on some virtual machines the
+// switches from one task (an idle task, too) reach no tracer.
 Result<void> BpfAccount::settle(bool idle_too) {
   const auto cpus = program_.read_cpus();
   if (!cpus) return std::unexpected(cpus.error());
   bool any = false;
   for (std::uint32_t cpu = 0; cpu < cpus->size(); ++cpu)
-    if (idle_too || (*cpus)[cpu].running != 0) any = program_.settle(cpu) || any;
+    if (idle_too || (*cpus)[cpu].running != 0 || (*cpus)[cpu].missed != 0) any = program_.settle(cpu) || any;
   if (idle_too && !any) return fail(ErrorCode::unsupported, "eBPF: cannot look at what runs now", {}, "Linux 5.11 or later is needed");
   return {};
 }

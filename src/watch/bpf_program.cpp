@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "core/time.h"
+
 namespace joulery {
 
 namespace shipped {
@@ -89,15 +91,16 @@ Result<BpfProgram> BpfProgram::load(const BpfAccountOptions& options) {
 }
 
 Result<void> BpfProgram::prepare(const BpfAccountOptions& options) {
-  const std::uint32_t hierarchy = options.controller == CpuController::unified   ? oncpu_by_unified
-                                  : options.controller == CpuController::cpuacct ? oncpu_by_cpuacct
-                                                                                 : oncpu_by_cpu;
+  const oncpu_hierarchy hierarchy = options.controller == CpuController::unified   ? oncpu_by_unified
+                                    : options.controller == CpuController::cpuacct ? oncpu_by_cpuacct
+                                                                                   : oncpu_by_cpu;
+  const oncpu_settings settings{static_cast<unsigned long long>(boot_now().ns), hierarchy, 0};
   bpf_map* constants = api_->find_map(object_, ".rodata");
   bpf_map* processes = api_->find_map(object_, "processes");
   bpf_map* cpus = api_->find_map(object_, "cpus");
   bpf_map* cgroups = api_->find_map(object_, "cgroups");
   bpf_program* settle = api_->find_program(object_, "settle");
-  if (!constants || !processes || !cpus || !cgroups || !settle || api_->set_initial_value(constants, &hierarchy, sizeof hierarchy) != 0 ||
+  if (!constants || !processes || !cpus || !cgroups || !settle || api_->set_initial_value(constants, &settings, sizeof settings) != 0 ||
       api_->set_max_entries(processes, options.rows) != 0)
     return fail(ErrorCode::internal, "the eBPF program is not the one that belongs to this build");
   if (const int error = api_->load(object_); error != 0) return failed(-error, "cannot load the eBPF program");

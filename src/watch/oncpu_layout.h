@@ -5,6 +5,12 @@
 
 enum oncpu_hierarchy { oncpu_by_unified = 0, oncpu_by_cpuacct = 1, oncpu_by_cpu = 2 }; /* which hierarchy says the cgroup */
 
+struct oncpu_settings {      /* fixed before the program is loaded */
+  unsigned long long opened; /* ns since boot: whoever began later is ours from its beginning */
+  unsigned int hierarchy;    /* an oncpu_hierarchy */
+  unsigned int zero;
+};
+
 struct oncpu_key {           /* a process in a cgroup: one that moves has a row for each */
   unsigned long long start;  /* of the group leader, ns since boot: with the pid it identifies a process */
   unsigned long long cgroup; /* id, the inode of its folder */
@@ -25,6 +31,8 @@ struct oncpu_cpu {
   unsigned long long since;   /* CPU time of the running thread that is billed already, in all its life */
   unsigned long long lost;    /* ns for which the map had no room */
   unsigned long long running; /* thread id, 0: idle */
+  unsigned long long seen;    /* when that was found, by the monotonic clock in ns; 0: never */
+  unsigned long long missed;  /* how often another thread than `running` left the CPU: the kernel had not told of a switch */
 };
 
 enum { oncpu_path_size = 512 }; /* of a cgroup's path, with its end; a longer one is cut off */

@@ -157,7 +157,7 @@ RC_GTEST_PROP(NodeMetrics, SumsHoldAndNoLineFallsWhoeverComesAndGoes, ()) {
       RC_ASSERT(joules >= 0);
       sum += joules;
       const auto old = before.find(name);
-      RC_ASSERT(old == before.end() || old->second <= joules);
+      RC_ASSERT((old == before.end() || old->second <= joules));  // in parentheses: RapidCheck's own || looks at both sides
     }
     RC_ASSERT(sum == component_sums(families)["node/cpu/package-0"]);
     RC_ASSERT(now.size() <= 6U);  // four lines, "(other)" and idle

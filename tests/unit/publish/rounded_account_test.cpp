@@ -106,7 +106,7 @@ RC_GTEST_PROP(RoundedAccount, SumsHoldNothingFallsAndAllStaysNearTheTruth, ()) {
     for (const auto& [key, energy] : now) {
       RC_ASSERT(energy[0].base_units() % step == 0);
       const auto old = before.find(key);
-      RC_ASSERT(old == before.end() || old->second[0] <= energy[0]);
+      RC_ASSERT((old == before.end() || old->second[0] <= energy[0]));  // in parentheses: RapidCheck's own || looks at both sides
       const auto real = truth.find(key);
       const std::int64_t away = energy[0].base_units() - (real == truth.end() ? 0 : real->second[0].base_units());
       RC_ASSERT(std::abs(away) <= 10 * step);

@@ -60,6 +60,7 @@ TEST_F(RealBpf, AProcessThatMovesHasARowForEachCgroup) {
   const Burner burner([&] {
     if (!cgroups.put(getpid(), 0)) return;
     burn_cpu(60'000'000);
+    usleep(1000);  // a slice under way goes with the process
     if (!cgroups.put(getpid(), 1)) return;
     burn_cpu(180'000'000);
   });

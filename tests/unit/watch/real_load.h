@@ -57,6 +57,14 @@ struct Sums {
   }
 };
 
+// Whether it sleeps: its slice is told then. A process that was given no CPU for a while may take its time.
+inline bool is_asleep(pid_t pid) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(stat, text);
+  return text.substr(text.rfind(')') + 1, 2) == " S";
+}
+
 // A child that waits for go(), burns and reports its own CPU time, then waits for its end. It dies with us.
 class Burner {
  public:
@@ -87,7 +95,8 @@ class Burner {
   std::int64_t wait() const {
     char byte = 0;
     EXPECT_EQ(read(done_[0], &byte, 1), 1);
-    usleep(30'000);  // until it sleeps: a slice under way is known up to the last tick alone
+    for (int i = 0; i < 500 && !is_asleep(pid); ++i) usleep(10'000);
+    usleep(30'000);  // a slice under way is known up to the last tick alone
     return *report_;
   }
   pid_t pid = 0;
