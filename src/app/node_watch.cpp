@@ -7,6 +7,7 @@
 
 #include "app/measurement.h"
 #include "ledger/attribution/accelerator_use.h"
+#include "ledger/attribution/reserved_shares.h"
 #include "ledger/timeline.h"
 #include "watch/proc_stat.h"
 
@@ -112,6 +113,7 @@ NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::uniqu
       memory_(plan_.root),
       accounts_(mono_now(), plan_.idle, plan_.linger) {
   rounds_->open(recorded_devices(devices_, sampler_));
+  if (plan_.idle == IdlePolicy::reserved) reservations_.emplace(plan_.root, plan_.threads);
 }
 
 NodeWatch::~NodeWatch() { sampler_.stop(); }
@@ -168,6 +170,7 @@ NodeTick NodeWatch::judge(Interval when) {
   for (const ProcessTick& process : tick.processes) used += process.use.cpu;
   const double available = to_seconds(when.length()) * plan_.threads;
   add_components(rounds_->window().recording(when), when, std::clamp(to_seconds(used) / available, 0.0, 1.0), tick);
+  if (reservations_) add_reservations(*reservations_, tick);
   return tick;
 }
 

@@ -19,6 +19,7 @@
 #include "meter/sampler.h"
 #include "sense/meter.h"
 #include "watch/cpu_account.h"
+#include "watch/reservations.h"
 #include "watch/resident_memory.h"
 #include "watch/workloads.h"
 
@@ -81,6 +82,7 @@ class NodeWatch {
   std::unique_ptr<Rounds> rounds_;
   Sampler sampler_;
   std::map<std::string, StaticPower> static_power_;  // by component
+  std::optional<Reservations> reservations_;         // where static power goes by them
   ResidentMemory memory_;
   bool counts_memory_ = false;                       // some component is driven by memory
   std::map<std::int32_t, std::size_t> row_of_;       // of the tick that is made: a process' row, by pid

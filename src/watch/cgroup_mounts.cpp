@@ -48,7 +48,7 @@ bool holds(std::string_view list, std::string_view name) {
 }
 
 // "36 35 98:0 /root /folder rw,noatime master:1 - cgroup cgroup rw,cpu,cpuacct"
-std::optional<CgroupMount> mount_of_line(std::string_view line) {
+std::optional<CgroupMount> any_mount_of_line(std::string_view line) {
   const std::size_t dash = line.find(" - ");
   if (dash == std::string_view::npos) return std::nullopt;
   const auto head = words_of(line.substr(0, dash), ' '), tail = words_of(line.substr(dash + 3), ' ');
@@ -57,8 +57,14 @@ std::optional<CgroupMount> mount_of_line(std::string_view line) {
   if (tail[0] == "cgroup2") return mount;
   if (tail[0] != "cgroup" || tail.size() < 3) return std::nullopt;
   mount.controllers = controllers_of(tail[2]);
-  if (!holds(mount.controllers, "cpuacct") && !holds(mount.controllers, "cpu")) return std::nullopt;
-  mount.controller = holds(mount.controllers, "cpuacct") ? CpuController::cpuacct : CpuController::cpu;
+  return mount.controllers.empty() ? std::nullopt : std::optional(std::move(mount));
+}
+
+std::optional<CgroupMount> mount_of_line(std::string_view line) {
+  auto mount = any_mount_of_line(line);
+  if (!mount || mount->controllers.empty()) return mount;
+  if (!holds(mount->controllers, "cpuacct") && !holds(mount->controllers, "cpu")) return std::nullopt;
+  mount->controller = holds(mount->controllers, "cpuacct") ? CpuController::cpuacct : CpuController::cpu;
   return mount;
 }
 
@@ -73,6 +79,17 @@ std::optional<CgroupMount> find_cpu_hierarchy(std::string_view mountinfo) {
   for (const std::string_view line : words_of(mountinfo, '\n')) {
     auto mount = mount_of_line(line);
     if (mount && (!best || rank(*mount) < rank(*best))) best = std::move(mount);
+  }
+  return best;
+}
+
+std::optional<CgroupMount> find_hierarchy(std::string_view mountinfo, std::string_view controller) {
+  std::optional<CgroupMount> best;
+  for (const std::string_view line : words_of(mountinfo, '\n')) {
+    auto mount = any_mount_of_line(line);
+    if (!mount || (!mount->controllers.empty() && !holds(mount->controllers, controller))) continue;
+    const auto rank = [](const CgroupMount& m) { return (m.controllers.empty() ? 2 : 0) + (m.root == "/" ? 0 : 1); };
+    if (!best || rank(*mount) < rank(*best)) best = std::move(mount);
   }
   return best;
 }

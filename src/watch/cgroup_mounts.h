@@ -20,5 +20,7 @@ struct CgroupMount {
 
 // From the text of /proc/self/mountinfo; nothing where no such hierarchy is mounted.
 std::optional<CgroupMount> find_cpu_hierarchy(std::string_view mountinfo);
+// The hierarchy that has `controller` ("cpu", "cpuset", "memory"): a v1 one where it is there, else v2.
+std::optional<CgroupMount> find_hierarchy(std::string_view mountinfo, std::string_view controller);
 
 }  // namespace joulery
