@@ -8,6 +8,7 @@
 #include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 #include "watch/open_cpu_account.h"
+#include "watch/tag_rules.h"
 #include "watch/workloads.h"
 
 namespace joulery {
@@ -24,6 +25,8 @@ Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const S
   if (!model) return std::unexpected(model.error());
   const auto choice = cpu_account_choice(options.cpu_time);
   if (!choice) return fail(ErrorCode::usage, "no way to CPU time '" + options.cpu_time + "'", "--cpu-time", "auto, ebpf, proc");
+  auto rules = read_tag_rules(settings);
+  if (!rules) return std::unexpected(rules.error());
   auto account = open_cpu_account(options.sysroot, *choice);
   if (!account) return std::unexpected(account.error());
   OpenedNodeWatch opened;
@@ -36,8 +39,8 @@ Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const S
   plan.missing = missing_parts(found);
   plan.threads = cpu.threads;
   plan.root = options.sysroot;
-  opened.watch =
-      std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(account->account), Workloads(options.sysroot));
+  opened.watch = std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(account->account),
+                                             Workloads(options.sysroot, std::move(*rules)));
   if (account->instead_of_ebpf)
     opened.note = "CPU time by looks through /proc, which miss who comes and goes between two: " + account->instead_of_ebpf->line();
   opened.findings = std::move(found.findings);

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/time.h"
-#include "watch/slurm_allocation.h"
 #include "watch/process_sample.h"
+#include "watch/slurm_allocation.h"
 #include "watch/workload.h"
 
 namespace joulery {

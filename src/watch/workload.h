@@ -1,9 +1,11 @@
 // Whose a process is: the cgroup, container, pod, unit, job, user and tags that it belongs to.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace joulery {
 
@@ -19,5 +21,12 @@ struct Workload {
   std::map<std::string, std::string> tags;  // free: "team" -> "vision"
   friend bool operator==(const Workload&, const Workload&) = default;
 };
+
+// What a tag must not be called: it would pass for what is known of a consumer.
+constexpr bool is_fact(std::string_view name) {
+  constexpr std::string_view facts[] = {"process", "cgroup", "container", "pod",  "unit", "job",      "step",
+                                        "user",    "pid",    "runtime",   "kind", "name", "component"};
+  return std::ranges::find(facts, name) != std::end(facts);
+}
 
 }  // namespace joulery

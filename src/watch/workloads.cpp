@@ -57,7 +57,7 @@ Tags tags_of_text(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
-    if (const std::string_view name = trimmed(part.substr(0, equals)); !name.empty())
+    if (const std::string_view name = trimmed(part.substr(0, equals)); !name.empty() && !is_fact(name))
       tags.insert_or_assign(std::string(name), std::string(trimmed(part.substr(equals + 1))));
   }
   return tags;
@@ -111,26 +111,35 @@ std::string Workloads::user_name(std::uint32_t user) {
   return name;
 }
 
-Tags Workloads::own_tags(const CpuUse& use) const {
+Workloads::Own Workloads::own_of(const CpuUse& use) const {
   const auto environment = use.ended ? std::nullopt : read(use.id.pid, "environ");
   if (!environment) {
     const auto parent = processes_.find(use.parent);
-    return parent == processes_.end() ? Tags{} : parent->second.own;
+    return parent == processes_.end() ? Own{} : parent->second.own;
   }
-  constexpr std::string_view name = "JOULERY_TAGS=";
-  for (std::string_view rest = *environment; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\0'), rest.size());
-    if (rest.starts_with(name)) return tags_of_text(rest.substr(name.size(), end - name.size()));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return {};
+  const auto value_of = [&](const std::string& name) -> std::string_view {
+    for (std::string_view rest = *environment; !rest.empty();) {
+      const std::string_view entry = rest.substr(0, std::min(rest.find('\0'), rest.size()));
+      if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) return entry.substr(name.size() + 1);
+      rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+    }
+    return {};
+  };
+  Own own{tags_of_text(value_of("JOULERY_TAGS")), {}};
+  for (const TagRule& rule : rules_)
+    if (const auto value = rule.variable.empty() ? std::string_view() : trimmed(value_of(rule.variable)); !value.empty())
+      own.variables.insert_or_assign(rule.variable, std::string(value));
+  return own;
 }
 
-void Workloads::add_tags(const CpuUse& use, const Tags& own, Workload& workload) const {
-  workload.tags = own;
-  for (const TagRule& rule : rules_)
+void Workloads::add_tags(const CpuUse& use, const Own& own, Workload& workload) const {
+  workload.tags = own.tags;
+  for (const TagRule& rule : rules_) {
+    const auto said = own.variables.find(rule.variable);
+    if (!rule.variable.empty() && said == own.variables.end()) continue;
     if (fits(rule.user, workload.user) && fits(rule.unit, workload.unit) && fits(rule.name, use.name) && fits(rule.cgroup, workload.cgroup))
-      for (const auto& [name, value] : rule.tags) workload.tags.insert_or_assign(name, value);
+      for (const auto& [name, value] : rule.tags) workload.tags.insert_or_assign(name, rule.variable.empty() ? value : said->second);
+  }
 }
 
 const Workload& Workloads::of(const CpuUse& use) {
@@ -141,7 +150,7 @@ const Workload& Workloads::of(const CpuUse& use) {
   Workload workload = cgroup_of(use);
   workload.user = user_name(use.user);
   const bool new_program = !same || known.name != use.name;
-  Tags own = new_program ? own_tags(use) : known.own;
+  Own own = new_program ? own_of(use) : known.own;
   add_tags(use, own, workload);
   Known& fresh = processes_[use.id.pid];
   fresh = {use.id.start_ticks, use.cgroup, use.user, use.name, std::move(own), std::move(workload)};

@@ -28,9 +28,11 @@ using Tags = std::map<std::string, std::string>;
 struct TagRule {
   std::string user, unit, name, cgroup;
   Tags tags;
+  std::string variable =
+      {};  // where not empty: what the process' environment says there is the value of each tag; none where it says nothing
 };
 
-// "team=vision,exp=7": what has no '=' or no name is left out; blanks around are dropped.
+// "team=vision,exp=7": what has no '=', no name, or the name of a fact is left out; blanks around are dropped.
 Tags tags_of_text(std::string_view text);
 
 class Workloads {
@@ -47,20 +49,24 @@ class Workloads {
   std::size_t size() const { return processes_.size(); }
 
  private:
+  struct Own {  // from its environment
+    Tags tags;
+    std::map<std::string, std::string> variables;  // those that rules ask for
+  };
   struct Known {
     std::int64_t start_ticks = 0;
     std::uint64_t cgroup = 0;
     std::uint32_t user = 0;
     std::string name;
-    Tags own;       // from its environment
+    Own own;
     Workload all;
   };
 
   void remember(std::uint64_t cgroup, const std::string& path);
   Workload cgroup_of(const CpuUse& use);
   std::string user_name(std::uint32_t user);
-  Tags own_tags(const CpuUse& use) const;
-  void add_tags(const CpuUse& use, const Tags& own, Workload& workload) const;
+  Own own_of(const CpuUse& use) const;
+  void add_tags(const CpuUse& use, const Own& own, Workload& workload) const;
   std::optional<std::string> read(std::int32_t pid, std::string_view file) const;
 
   std::string root_;

@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from conftest import Runner, built, clean_environment
+from conftest import Runner, built, clean_environment, one_line
 
 TOKEN = "a-token-of-this-test-that-is-long-enough"
 BURN = "while :; do :; done"
@@ -159,6 +159,41 @@ def test_the_store_holds_what_the_agent_told(agent, joulery, burner):
     done = run("query", "--store", agent.store, "--from", "-1h", "--json", "component_joules", check=0)
     assert "node/cpu/package-0" in done.stdout
     assert "idle" in (agent.store / "static_power.json").read_text() or json.loads((agent.store / "static_power.json").read_text())
+
+
+def test_rules_of_the_configuration_say_whose_team_it_is(with_rapl, tmp_path, joulery):
+    children = [subprocess.Popen(["sh", "-c", BURN], env={**clean_environment(tmp_path), **team}) for team in ({"TEAM": "vision"}, {"TEAM": "speech"}, {})]
+    agent = None
+    try:
+        config = tmp_path / "joulery.toml"
+        config.write_text('[tags.team]\nenv = "TEAM"\n')
+        agent = Agent(with_rapl, tmp_path, "--config", config)
+        agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= 15, "fifteen ticks")
+        told = {r["name"]: r["joules"] for r in agent.json("/api/v1/consumers?kind=tag")["rows"]}
+        code, _, err = agent.stop()
+        assert code == 0, err
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+        if agent:
+            agent.kill()
+    run = Runner(joulery, tmp_path)
+    bill = json.loads(run("report", "--store", agent.store, "--from", "-1h", "--by", "team", "--json", check=0).stdout)
+    rows = {one["keys"]["team"]: one["microjoules"] for one in bill["consumers"]}
+    assert set(rows) == {"vision", "speech", "(none)"} and set(told) >= {"team=vision", "team=speech"}
+    idle = bill["idle"]["microjoules"] if bill["idle"] else 0
+    assert sum(rows.values()) + idle + bill["unattributed"]["microjoules"] == bill["total"]["microjoules"]
+    # What the store's rows of tags, made apart from those of processes, hold: but for what is below its whole counts.
+    kinds = json.loads(run("report", "--store", agent.store, "--from", "-1h", "--by", "kind", "--json", check=0).stdout)
+    tags = next(one["microjoules"] for one in kinds["consumers"] if one["keys"]["kind"] == "tag")
+    assert abs(tags - rows["vision"] - rows["speech"]) < 500_000 < min(rows["vision"], rows["speech"])
+    for team in ("vision", "speech"):
+        assert rows[team] >= float(told[f"team={team}"]) * 1e6 - 500_000  # the last ticks came after it was asked
+
+
+def test_a_rule_that_is_not_whole_is_refused(run):
+    one_line(run("top", "--once", "--set", "tags.team.user=ada", check=2).stderr, "tags.team", "tags.team.value")
 
 
 def test_killed_at_any_moment_it_starts_again(with_rapl, tmp_path):

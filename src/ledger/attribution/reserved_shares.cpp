@@ -88,7 +88,8 @@ void add_reservations(Reservations& reservations, NodeTick& tick) {
     const double cpu = allocation.share[Reservations::cpu], memory = allocation.share[Reservations::memory];
     if (!members[0].share(a, tick, by_cpu, [&](ConsumerUse& use, double part) { use.reserved_cpu = cpu * part; })) rest.reserved_cpu = cpu;
     const auto give_memory = [&](ConsumerUse& use, double part) { use.reserved_memory = memory * part; };
-    if (!members[1].share(a, tick, by_memory, give_memory) && !members[1].share(a, tick, by_cpu, give_memory)) rest.reserved_memory = memory;
+    if (!members[1].share(a, tick, by_memory, give_memory) && !members[1].share(a, tick, by_cpu, give_memory))
+      rest.reserved_memory = memory;
     for (const int number : allocation.accelerators) {
       const auto component = accelerators.find(number);
       if (component == accelerators.end()) continue;
