@@ -196,6 +196,12 @@ def test_a_rule_that_is_not_whole_is_refused(run):
     one_line(run("top", "--once", "--set", "tags.team.user=ada", check=2).stderr, "tags.team", "tags.team.value")
 
 
+def test_how_long_the_store_keeps_what_is_checked(run, tmp_path):
+    told = run("agent", "--store", tmp_path / "s", "--listen", "127.0.0.1:0", "--set", "agent.store.keep_seconds=90d", check=2).stderr
+    one_line(told, "seconds cannot be kept longer than minutes", "agent.store.keep_minutes")
+    assert not (tmp_path / "s").exists()
+
+
 def test_killed_at_any_moment_it_starts_again(with_rapl, tmp_path):
     for pause in (0.0, 0.35, 0.8):
         agent = Agent(with_rapl, tmp_path, store=tmp_path / "store")

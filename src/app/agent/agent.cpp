@@ -23,6 +23,7 @@
 #include "app/agent/stored_account.h"
 #include "app/version.h"
 #include "core/units.h"
+#include "record/store/store_settings.h"
 
 namespace joulery {
 namespace {
@@ -111,7 +112,9 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   auto opened = open_node_watch(options.watch, settings);
   if (!opened) return std::unexpected(opened.error());
   parts.opened = std::move(*opened);
-  auto store = Store::open(parts.folder);
+  const auto keep = read_store_settings(settings);
+  if (!keep) return std::unexpected(keep.error());
+  auto store = Store::open(parts.folder, *keep);
   if (!store) return std::unexpected(store.error());
   parts.store = std::move(*store);
   parts.opened.watch->restore(read_learnt(parts.folder + "/static_power.json"));

@@ -51,9 +51,7 @@ TEST(TagRules, AreRefusedWhereTheyAreNotWhole) {
   EXPECT_NE(both.error().line().find("joulery.toml:7"), std::string::npos) << both.error().line();
 }
 
-CpuUse use_of(int pid, int parent = 1, bool ended = false) {
-  return {{pid, 100}, parent, 0, "work", 0, milliseconds(1), ended};
-}
+CpuUse use_of(int pid, int parent = 1, bool ended = false) { return {{pid, 100}, parent, 0, "work", 0, milliseconds(1), ended}; }
 
 TEST(TagRules, AVariableOfTheProcessSaysTheValue) {
   const MachineTree tree;

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "record/store/day_file.h"
+#include "record/store/store_settings.h"
 #include "store_folder.h"
 
 namespace joulery {
@@ -308,6 +309,27 @@ TEST(Store, OldDaysLoseTheirFineLevels) {
     EXPECT_EQ(sums_of(ask(folder, march_ms, evening, step)).at("node"), (Sum{days * 4 * each, days * 4 * 90'000}));
     EXPECT_EQ(sums_of(ask(folder, evening, evening + 7'200'000, step)).at("node"), (Sum{steady * (steady - 1) / 2, steady * 1000}));
   }
+}
+
+// As configured: the file of a day that has been over for six days is gone.
+TEST(Store, OldDaysGoAsTheSettingsSay) {
+  const StoreFolder folder;
+  Settings words;
+  for (const auto& [key, text] : {std::pair{"keep_seconds", "1d"}, {"keep_minutes", "3d"}, {"keep_hours", "6d"}})
+    words.set(std::string("agent.store.") + key, {std::string(text), {"a test", 0}});
+  const auto store = open_store(folder, *read_store_settings(words));
+  const SeriesId node = store->series(energy_of("node"));
+  for (int day = 0; day < 10; ++day) add_seconds(*store, node, march_ms + day * 86'400'000LL, 90, 7, false);
+  add_seconds(*store, node, march_ms + (10 * 24 - 3) * 3'600'000LL, 3'700, 0);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(store->flush());
+  // The newest row is of the tenth day (9): day 3 has been over for five whole days, day 2 for six.
+  std::map<int, Level> levels;
+  for (int day = 0; day < 10; ++day)
+    if (auto database = open_day_for_reading(folder.file(day_file_name(20'513 + day)))) levels[day] = finest_level(*database).value();
+  EXPECT_EQ(
+      levels,
+      (std::map<int, Level>{
+          {3, Level::hour}, {4, Level::hour}, {5, Level::hour}, {6, Level::minute}, {7, Level::minute}, {8, Level::raw}, {9, Level::raw}}));
 }
 
 TEST(Store, AClockFarAheadExpiresNothing) {
