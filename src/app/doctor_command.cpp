@@ -9,6 +9,8 @@
 #include "app/command_line.h"
 #include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
+#include "sense/obstacles.h"
+#include "watch/open_cpu_account.h"
 
 namespace joulery {
 namespace {
@@ -27,11 +29,30 @@ bool measures(Device& device) {
   return false;
 }
 
-std::string as_json(const std::vector<Finding>& findings, bool any) {
+// How CPU time would be known by process here: an account is opened as top and the agent would, and closed again.
+Finding cpu_time_finding(const std::string& sysroot) {
+  const auto opened = open_cpu_account(sysroot, CpuAccountChoice::best);
+  if (!opened) return blocked_finding("cpu-time", "proc", Advice{opened.error().what, opened.error().hint}, opened.error().where);
+  Finding finding = readable_finding("cpu-time", std::string(opened->account->method()));
+  if (const auto& instead = opened->instead_of_ebpf) {
+    finding.reason = instead->what + (instead->where.empty() ? "" : ": " + instead->where);
+    finding.remedy = instead->hint;
+    if (instead->code == ErrorCode::permission)
+      finding.remedy =
+          "sudo joulery top  # as root it may\n"
+          "setcap cap_bpf,cap_perfmon+ep \"$(command -v joulery)\"  # for everybody who may run it";
+  }
+  return finding;
+}
+
+nlohmann::ordered_json json_of(const Finding& f) {
+  return {{"kind", f.kind}, {"device", f.device}, {"found", f.found}, {"readable", f.readable}, {"reason", f.reason}, {"remedy", f.remedy}};
+}
+
+std::string as_json(const std::vector<Finding>& findings, const Finding& cpu_time, bool any) {
   nlohmann::ordered_json json{{"schema", "joulery.doctor/1"}, {"measures", any}, {"meters", nlohmann::ordered_json::array()}};
-  for (const Finding& f : findings)
-    json["meters"].push_back(
-        {{"kind", f.kind}, {"device", f.device}, {"found", f.found}, {"readable", f.readable}, {"reason", f.reason}, {"remedy", f.remedy}});
+  for (const Finding& f : findings) json["meters"].push_back(json_of(f));
+  json["cpu_time"] = json_of(cpu_time);
   return json.dump(2) + "\n";
 }
 
@@ -62,7 +83,15 @@ void print_finding(const Finding& f, bool energy, const TextStyle& style) {
   if (!f.remedy.empty()) fmt::print("{}", indented(f.remedy, style.unicode ? "            → " : "            > "));
 }
 
-void print_text(const Discovery& discovery, bool any, const CpuIdentity& cpu, const TextStyle& style) {
+void print_cpu_time(const Finding& f, const TextStyle& style) {
+  fmt::print("\n{}\n", painted("How it is known who used the CPUs (joulery top, joulery agent)", Ink::strong, style));
+  Finding told = f;
+  if (f.device == "ebpf") told.reason = "by the scheduler's own account of each switch, which misses nobody";
+  if (f.device == "proc" && f.readable) told.reason = "by looks through /proc, which miss who comes and goes between two\n" + f.reason;
+  print_finding(told, false, style);
+}
+
+void print_text(const Discovery& discovery, const Finding& cpu_time, bool any, const CpuIdentity& cpu, const TextStyle& style) {
   fmt::print("{}\n", painted("What can be measured on this machine", Ink::strong, style));
   if (!cpu.model_name.empty())
     fmt::print("  {}, {} CPUs, {:.0f} GiB{}\n", cpu.model_name, cpu.threads, cpu.memory_gb,
@@ -72,6 +101,7 @@ void print_text(const Discovery& discovery, bool any, const CpuIdentity& cpu, co
   const auto rank = [](const Finding& f) { return f.readable ? 0 : f.found ? 1 : 2; };
   std::ranges::stable_sort(sorted, {}, rank);
   for (const Finding& finding : sorted) print_finding(finding, kind_tells_energy(discovery.devices, finding.kind), style);
+  print_cpu_time(cpu_time, style);
   if (any)
     fmt::print("\n{}\n", painted("Energy can be measured here.", Ink::good, style));
   else
@@ -114,10 +144,11 @@ int doctor_command(std::vector<std::string> arguments) {
   };
   const auto answers = [&](Device& device) { return !is_silent(device) && measures(device); };
   const bool any = std::ranges::count_if(discovery.devices, answers) > 0;
+  const Finding cpu_time = cpu_time_finding(sysroot);
   if (json)
-    fmt::print("{}", as_json(discovery.findings, any));
+    fmt::print("{}", as_json(discovery.findings, cpu_time, any));
   else
-    print_text(discovery, any, read_cpu_identity(machine), *style);
+    print_text(discovery, cpu_time, any, read_cpu_identity(machine), *style);
   return any ? 0 : exit_only_estimate;
 }
 

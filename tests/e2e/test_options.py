@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -137,6 +138,28 @@ def test_doctor_names_the_cause_and_the_mend_of_locked_counters(run, with_rapl):
     assert "package-0" in done.stdout
     assert "CVE-2020-8694" in done.stdout or "root" in done.stdout
     assert "chmod" in done.stdout or "udev" in done.stdout or "setcap" in done.stdout
+
+
+def test_doctor_tells_how_cpu_time_is_known(run, tmp_path):
+    """As somebody without rights: by /proc, and why, and the command. As root where eBPF is allowed: by eBPF. The exit code is the meters'."""
+    told = json_in(run("doctor", "--json").stdout)["cpu_time"]
+    assert told["kind"] == "cpu-time" and told["found"] and told["readable"]
+    assert told["device"] == "ebpf" or (told["device"] == "proc" and told["reason"] and told["remedy"])
+    text = run("doctor").stdout
+    assert f"cpu-time {told['device']}" in text and all(line in text for line in told["remedy"].splitlines())
+    with ScriptedTree(str(tmp_path / "bare"), []):
+        recorded = json_in(run("doctor", "--json", "--sysroot", tmp_path / "bare").stdout)["cpu_time"]
+    assert recorded["device"] == "proc" and "running machine" in recorded["reason"]
+    if os.geteuid() != 0 or not shutil.which("setpriv") or told["device"] != "ebpf":
+        pytest.skip("needs root, setpriv and eBPF")
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", run.joulery, "doctor", "--json"],
+                          env={**run.environment, "HOME": "/", "XDG_CONFIG_HOME": "/nowhere"}, capture_output=True, text=True, timeout=60)
+    if "failed to execute" in done.stderr:
+        pytest.skip("the program is not readable by others here")
+    assert done.returncode == run("doctor").returncode
+    told = json_in(done.stdout)["cpu_time"]
+    assert told["device"] == "proc" and "not permitted" in told["reason"]
+    assert "setcap cap_bpf,cap_perfmon+ep" in told["remedy"]
 
 
 def test_doctor_with_open_counters(run, with_rapl):

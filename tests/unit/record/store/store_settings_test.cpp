@@ -33,14 +33,14 @@ TEST(StoreSettings, SayHowLongEachLevelIsKept) {
 }
 
 TEST(StoreSettings, AFinerLevelIsNotKeptLonger) {
-  for (const auto& [texts, word] : std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
-           {{{"keep_seconds", "90d"}}, "keep_minutes"},
-           {{{"keep_minutes", "1d"}}, "keep_minutes"},
-           {{{"keep_hours", "59d"}}, "keep_minutes"},
-           {{{"keep_hours", "always"}}, "keep_hours"},
-           {{{"keep_hours", "-1d"}}, "keep_hours"},
-           {{{"keep_seconds", "-1d"}}, "keep_seconds"},
-           {{{"keep_minutes", "290000d"}}, "keep_minutes"}}) {
+  for (const auto& [texts, word] :
+       std::vector<std::pair<std::map<std::string, std::string>, std::string>>{{{{"keep_seconds", "90d"}}, "keep_minutes"},
+                                                                               {{{"keep_minutes", "1d"}}, "keep_minutes"},
+                                                                               {{{"keep_hours", "59d"}}, "keep_minutes"},
+                                                                               {{{"keep_hours", "always"}}, "keep_hours"},
+                                                                               {{{"keep_hours", "-1d"}}, "keep_hours"},
+                                                                               {{{"keep_seconds", "-1d"}}, "keep_seconds"},
+                                                                               {{{"keep_minutes", "290000d"}}, "keep_minutes"}}) {
     const auto settings = read(texts);
     ASSERT_FALSE(settings) << word;
     EXPECT_EQ(settings.error().code, ErrorCode::usage);
