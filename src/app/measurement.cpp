@@ -11,6 +11,7 @@
 #include "app/live_window.h"
 #include "app/loaded_run.h"
 #include "app/recorder.h"
+#include "app/short_children.h"
 #include "app/user_folders.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
@@ -61,15 +62,17 @@ class Attendance {
 
   Result<ChildEnd> attend(Child& child, MonoTime begin) {
     ProcessTree tree(child.pid());
+    ShortChildren children(child.pid());
     in_file_until_ = begin;
     MonoTime next_flush = begin + flush_period;
     for (MonoTime next = begin + marks_period;; next = std::max(next + marks_period, mono_now())) {
       auto end = child.wait_until(next);
       if (!end) return std::unexpected(end.error());
       for (const Mark& mark : marks_.drain()) writer_.add(mark);
-      if (*end) return note_end(tree, **end);
+      if (*end) return note_end(tree, children, **end);
       if (mono_now() < next_flush) continue;
       for (const ProcessSample& sample : tree.scan(mono_now())) writer_.add(sample);
+      children.look(tree);
       flush();
       if (watcher_) watcher_->tell(begin);
       next_flush = mono_now() + flush_period;
@@ -77,11 +80,14 @@ class Attendance {
   }
 
   Duration unseen() const { return unseen_; }
+  const std::vector<ShortLivedSum>& short_lived() const { return short_lived_; }
   // All before this is in the file. A disk that has room again loses nothing: then it moves on once more.
   MonoTime in_file_until() const { return in_file_until_; }
 
  private:
-  ChildEnd note_end(ProcessTree& tree, const ChildEnd& end) {
+  ChildEnd note_end(ProcessTree& tree, ShortChildren& children, const ChildEnd& end) {
+    children.finish(tree);
+    short_lived_ = children.by_name();
     const ProcessTree::End last = tree.end(end.time, end.own_cpu, end.tree_cpu);
     for (const ProcessSample& sample : last.samples) writer_.add(sample);
     unseen_ = last.unseen;
@@ -99,6 +105,7 @@ class Attendance {
   Watcher* watcher_;
   MonoTime in_file_until_;
   Duration unseen_;
+  std::vector<ShortLivedSum> short_lived_;
 };
 
 // Moves a recording that its disk has no room for to the temporary folder; gives its new path.
@@ -201,6 +208,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
     result.error = end.error();
   }
   facts.unseen_cpu = attendance.unseen();
+  facts.short_lived = attendance.short_lived();
   facts.marks_lost = marks.lost();
   if (marks.unheard_processes() > 0) facts.notes.push_back(fmt::format("marks-unheard: {} processes", marks.unheard_processes()));
   for (const Error& problem : marks.problems()) facts.notes.push_back("marks-unreadable: " + problem.line());

@@ -165,7 +165,7 @@ Duration busy_time(const RunRecord& run) {
 void add_processes(const RunRecord& run, Report& report) {
   SharedEnergy energy{energy_of(run, false, run.timeline.run), energy_of(run, true, run.timeline.run), {}, busy_time(run)};
   if (const auto idle = idle_power(run)) energy.idle = idle->host * run.timeline.run.length();
-  for (const ProcessShare& share : share_by_process(run.processes, run.facts.unseen_cpu, run.timeline.run, energy)) {
+  for (const ProcessShare& share : share_by_process(run.processes, run.facts.unseen_cpu, run.facts.short_lived, run.timeline.run, energy)) {
     ReportProcess line{
         .pid = share.pid, .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}, .reason = {}};
     if (!share.energy) line.reason = energy.host ? "the busy time of the node's CPUs is not known" : unknown_energy(report);

@@ -1,5 +1,7 @@
 #include "ledger/process_shares.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ledger/split.h"
@@ -27,9 +29,13 @@ std::vector<ProcessShare> cpu_times(std::span<const ProcessSample> samples, Inte
 
 }  // namespace
 
-std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen, Interval run,
-                                           const SharedEnergy& energy) {
+std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen,
+                                           std::span<const ShortLivedSum> short_lived, Interval run, const SharedEnergy& energy) {
   std::vector<ProcessShare> lines = cpu_times(samples, run);
+  for (const ShortLivedSum& sum : short_lived) {
+    lines.push_back({0, fmt::format("{} ({} short-lived)", sum.name, sum.count), sum.cpu, std::nullopt});
+    unseen -= sum.cpu;
+  }
   if (unseen > milliseconds(1)) lines.push_back({0, "short-lived children", unseen, std::nullopt});
   Duration seen;
   for (const ProcessShare& line : lines) seen += line.cpu;

@@ -12,6 +12,7 @@
 #include "core/quantity.h"
 #include "core/time.h"
 #include "watch/process_sample.h"
+#include "watch/short_lived.h"
 
 namespace joulery {
 
@@ -29,9 +30,10 @@ struct SharedEnergy {
   Duration busy;                       // CPU time of all processes of the node; 0 where not known
 };
 
-// `samples` by process, then time. `unseen`: CPU time of children that came and went between two looks.
+// `samples` by process, then time. `unseen`: CPU time of children that came and went between two looks; `short_lived`: those of
+// them that are known by name, a line for each.
 // The energies of all lines sum to host + accelerators to the microjoule. Largest CPU time first, remainders last.
-std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen, Interval run,
-                                           const SharedEnergy& energy);
+std::vector<ProcessShare> share_by_process(std::span<const ProcessSample> samples, Duration unseen,
+                                           std::span<const ShortLivedSum> short_lived, Interval run, const SharedEnergy& energy);
 
 }  // namespace joulery

@@ -118,6 +118,12 @@ const Entry entries[] = {
     {"marks_lost", [](const Json& j, RunFacts& f) { f.marks_lost = whole_of<std::int64_t>(j); }},
     {"notes", [](const Json& j, RunFacts& f) { f.notes = j.get<std::vector<std::string>>(); }},
     {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(whole_of<std::int64_t>(j)); }},
+    {"short_lived",
+     [](const Json& j, RunFacts& f) {
+       for (const Json& sum : j)
+         f.short_lived.push_back({sum.at("name").get<std::string>(), whole_of<std::int64_t>(sum.at("count")),
+                                  nanoseconds(whole_of<std::int64_t>(sum.at("cpu_ns")))});
+     }},
     {"idle",
      [](const Json& j, RunFacts& f) {
        f.idle = IdlePower{watts(j.at("host_watts").get<double>()), watts(j.at("accelerator_watts").get<double>()),
@@ -158,6 +164,12 @@ Metadata to_metadata(const RunFacts& facts) {
   Json missing = Json::array(), work = Json::array();
   for (const MissingPart& part : facts.missing) missing.push_back({{"component", part.component.path()}, {"reason", part.reason}});
   for (const WorkDone& done : facts.work) work.push_back({{"unit", done.unit}, {"count", done.count}});
+  if (!facts.short_lived.empty()) {
+    Json sums = Json::array();
+    for (const ShortLivedSum& sum : facts.short_lived)
+      sums.push_back({{"name", sum.name}, {"count", sum.count}, {"cpu_ns", sum.cpu.base_units()}});
+    put("short_lived", sums);
+  }
   put("missing", missing);
   if (!work.empty()) put("work", work);
   return metadata;

@@ -13,6 +13,7 @@
 #include "ledger/ledger.h"
 #include "ledger/steps.h"
 #include "record/recording.h"
+#include "watch/short_lived.h"
 
 namespace joulery {
 
@@ -47,6 +48,7 @@ struct RunFacts {
   std::int64_t marks_lost = 0;
   std::vector<std::string> notes;       // what went wrong beside the meters: flags of the report, "marks-unheard: 2 processes"
   Duration unseen_cpu;                  // CPU time of children that came and went unseen
+  std::vector<ShortLivedSum> short_lived;  // those of them that the scheduler's account told of
   std::optional<IdlePower> idle;
   FactorChoice factors;
   Fill fill = Fill::automatic;

@@ -21,13 +21,14 @@ bool take_number(std::string_view& text, Number& number) {
 
 // Fields 4 to 22 after the state; those that nobody needs are skipped over.
 bool take_fields(std::string_view text, ProcStat& stat) {
-  constexpr int parent = 4, user = 14, system = 15, start = 22;
+  constexpr int parent = 4, user = 14, system = 15, children_user = 16, children_system = 17, start = 22;
   for (int field = parent; field <= start; ++field) {
     std::int64_t value = 0;
     if (!take_number(text, value)) return false;
     if (field == parent) stat.parent = static_cast<std::int32_t>(value);
     if (field == user) stat.user_ticks = value;
     if (field == system) stat.system_ticks = value;
+    if (field == children_user || field == children_system) stat.children_ticks += value;
     if (field == start) stat.start_ticks = value;
   }
   return true;

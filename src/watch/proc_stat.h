@@ -15,6 +15,7 @@ struct ProcStat {
   char state = '?';
   std::int32_t parent = 0;
   std::int64_t user_ticks = 0, system_ticks = 0;  // of the process with its threads that ended
+  std::int64_t children_ticks = 0;                // of its children that have ended and were waited for, with theirs
   std::int64_t start_ticks = 0;   // since boot; with the pid it identifies a process
 };
 

@@ -68,6 +68,7 @@ std::optional<ProcessSample> ProcessTree::look_at(std::int32_t pid, std::optiona
   const auto cpu = cpu_time(pid, stat->user_ticks + stat->system_ticks, known);
   if (cpu) {
     known.last = {id, stat->parent, std::move(stat->name), now, std::max(*cpu, known.last.cpu)};
+    known.children = duration_of_ticks(stat->children_ticks);
     known.alive = known.looked_at = true;
   }
   if (!cpu && before == known_.end()) return std::nullopt;
@@ -132,6 +133,34 @@ bool ProcessTree::waited_for_in_tree(const Known& known) const {
   return std::ranges::any_of(known_, [&](const auto& other) { return other.first.pid == known.last.parent; });
 }
 
+Duration ProcessTree::unseen_so_far() const {
+  Duration waited_for, seen;
+  for (const auto& [id, known] : known_) {
+    if (known.alive) waited_for += known.children;
+    if (!known.alive && waited_for_in_tree(known)) seen += known.last.cpu;
+  }
+  return std::max(waited_for - seen, Duration{});
+}
+
+bool ProcessTree::holds(std::int32_t pid) const {
+  for (auto at = known_.lower_bound({pid, 0}); at != known_.end() && at->first.pid == pid; ++at)
+    if (at->second.alive) return true;
+  return false;
+}
+
+Duration ProcessTree::seen_so_far() const {
+  Duration seen;
+  for (const auto& [id, known] : known_) seen += known.last.cpu;
+  return seen;
+}
+
+void ProcessTree::complete(ProcessId id, Duration cpu) {
+  const auto known = known_.find(id);
+  if (known == known_.end() || cpu <= known->second.last.cpu) return;
+  known->second.last.cpu = cpu;
+  known->second.completed = true;
+}
+
 ProcessTree::End ProcessTree::end(MonoTime now, Duration own, Duration tree) {
   End result{scan(now), {}};
   Duration seen;
@@ -140,9 +169,13 @@ ProcessTree::End ProcessTree::end(MonoTime now, Duration own, Duration tree) {
       known.last.cpu = std::max(own, known.last.cpu);
       known.last.time = now;
       result.samples.push_back(known.last);
-    } else if (!known.alive && waited_for_in_tree(known)) {
-      seen += known.last.cpu;
+      continue;
     }
+    if (known.completed) {
+      known.last.time = now;
+      result.samples.push_back(known.last);
+    }
+    if (!known.alive && waited_for_in_tree(known)) seen += known.last.cpu;
   }
   result.unseen = std::max(tree - own - seen, Duration{});
   return result;

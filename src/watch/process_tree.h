@@ -39,6 +39,17 @@ class ProcessTree {
   };
   End end(MonoTime now, Duration own, Duration tree);
 
+  // CPU time, to the tick, of children that came and went between two scans, as far as it was added up at the last one; and that of all
+  // that were seen. For who decides whether to look closer.
+  Duration unseen_so_far() const;
+  Duration seen_so_far() const;
+  // Whether some scan has seen it.
+  bool knows(ProcessId id) const { return known_.contains(id); }
+  // Whether a process of the tree had this pid at the last scan.
+  bool holds(std::int32_t pid) const;
+  // What a process that has ended used in all, as somebody knows who watched it from its beginning to its end.
+  void complete(ProcessId id, Duration cpu);
+
   // Processes that vanished between being listed as a child and being read.
   std::int64_t vanished() const { return vanished_; }
   // False where the kernel does not list children (CONFIG_PROC_CHILDREN): each scan then reads all of /proc.
@@ -48,7 +59,9 @@ class ProcessTree {
   struct Known {
     ProcessSample last;
     std::map<std::int32_t, Duration> threads;  // CPU time of each thread when last seen; recorded trees only
+    Duration children;                         // CPU time of its children that were waited for when it was last seen
     bool alive = true;
+    bool completed = false;                    // after its last sample
     bool looked_at = false;                    // in the scan that is under way
   };
   // Pids that the scan has yet to read. Those that it knows from before must still be the same process.

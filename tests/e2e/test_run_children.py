@@ -41,6 +41,26 @@ def test_ten_thousand_programs_in_parallel_pairs(run):
     assert run.run("--", "bash", "-c", script).returncode == 0
 
 
+def test_many_short_children_are_told_by_name_where_the_scheduler_may_be_asked(run):
+    if json_in(run("doctor", "--json").stdout)["cpu_time"]["device"] != "ebpf":
+        pytest.skip("needs eBPF")
+    script = "end=$((SECONDS + 6)); while [ $SECONDS -lt $end ]; do sha256sum /usr/bin/python3 > /dev/null; done"
+    done = run("run", "--json", "--no-save", "--", "bash", "-c", script, timeout=100)
+    lines = {p["name"]: p["cpu_s"] for p in json_in(done.stderr)["processes"] if p["pid"] in (0, None)}
+    named = [name for name in lines if name.startswith("sha256sum (") and name.endswith(" short-lived)")]
+    assert len(named) == 1, lines
+    count = int(named[0].split("(")[1].split()[0])
+    # All but the first seconds. The rest stays a line without names, never less than nothing.
+    assert count > 5 and lines[named[0]] > 0.3 * (lines[named[0]] + lines.get("short-lived children", 0)), lines
+
+
+def test_few_short_children_ask_nobody(run, tmp_path):
+    file = tmp_path / "few.joulery"
+    run("run", "-q", "-o", file, "--", "sh", "-c", "true; sleep 2.5", check=0)
+    with sqlite3.connect(file) as recording:
+        assert recording.execute("SELECT count(*) FROM metadata WHERE name = 'short_lived'").fetchone() == (0,)
+
+
 DAEMON = r"""
 import os, sys
 if os.fork(): os._exit(17)
