@@ -9,6 +9,7 @@
 #include "app/live_window.h"
 #include "app/measurement.h"
 #include "core/units.h"
+#include "ledger/gap_reason.h"
 #include "ledger/utilisation.h"
 #include "meter/sampler.h"
 #include "publish/log_writer.h"
@@ -53,15 +54,9 @@ class LogLines {
       if (row.component.path() != path) continue;
       const Span span = ledger.energy(row, when);
       if (span.energy && !span.partial) return {to_watts(span.energy->value / when.length()), ""};
-      return {std::nullopt, !row.reason.empty() ? row.reason : gap_reason(row, when)};
+      return {std::nullopt, gap_reason(row, when)};
     }
     return {std::nullopt, "no source in this interval"};
-  }
-  static std::string gap_reason(const Row& row, Interval when) {
-    if (row.track)
-      for (const Gap& gap : row.track->gaps())
-        if (gap.energy_lost && !intersect(gap.when, when).empty()) return gap.reason;
-    return "not read in this interval";
   }
   static LogValue busy_of(const Timeline& timeline, Interval when) {
     if (!timeline.cpu) return {std::nullopt, "the busy time of the CPUs cannot be read"};

@@ -8,6 +8,7 @@
 #include "app/measurement.h"
 #include "ledger/attribution/accelerator_use.h"
 #include "ledger/attribution/reserved_shares.h"
+#include "ledger/gap_reason.h"
 #include "ledger/timeline.h"
 #include "watch/proc_stat.h"
 
@@ -82,13 +83,6 @@ std::map<std::string, double> utilisations(const MemoryRecording& recording, Int
     }
   }
   return means;
-}
-
-std::string gap_reason(const Row& row, Interval when) {
-  if (row.track)
-    for (const Gap& gap : row.track->gaps())
-      if (gap.energy_lost && !intersect(gap.when, when).empty()) return gap.reason;
-  return row.reason.empty() ? "not read in this interval" : row.reason;
 }
 
 ComponentReading reading_of(const Ledger& ledger, const Row& row, Interval when) {

@@ -7,6 +7,7 @@
 #include "app/store_report.h"
 #include "app/time_words.h"
 #include "core/units.h"
+#include "publish/columns.h"
 #include "publish/csv.h"
 #include "publish/numbers.h"
 #include "publish/utf8.h"
@@ -38,11 +39,6 @@ std::string name_of_row(const StoreBillRow& row) {
   std::string name;
   for (const auto& key : row.keys) name += (name.empty() ? "" : " · ") + printable(key);
   return name;
-}
-
-std::string padded(const std::string& text, int width) {
-  const int room = width - display_width(text);
-  return text + std::string(static_cast<std::size_t>(std::max(room, 0)), ' ');
 }
 
 std::string table_line(const StoreBill& bill, const std::string& name, Energy energy, int width) {

@@ -21,11 +21,6 @@ struct Widths {
   }
 };
 
-std::string padded(const std::string& text, int width, bool right) {
-  const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
-  return right ? fill + text : text + fill;
-}
-
 // 0 where nothing but titles would stand in the column.
 int widest(const std::vector<TableRow>& rows, std::string TableRow::* cell) {
   int width = 0;
@@ -164,6 +159,11 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
       lines.push_back(std::move(word));
   }
   return lines;
+}
+
+std::string padded(const std::string& text, int width, bool right) {
+  const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
+  return right ? fill + text : text + fill;
 }
 
 std::string bar_text(double share, int cells_wide, bool unicode) {

@@ -31,6 +31,9 @@ std::string labelled(std::string_view label, std::string_view text, const TextSt
 // Words broken at spaces into lines of at most `width` columns; a longer word stands alone.
 std::vector<std::string> wrapped(std::string_view text, int width);
 
+// `text` filled up with blanks to `width` columns of a terminal; at its front where it stands to the right.
+std::string padded(const std::string& text, int width, bool right = false);
+
 // A bar of `cells` columns, filled to `share` in eighths of a column (in ASCII: whole columns of '#').
 std::string bar_text(double share, int cells, bool unicode);
 

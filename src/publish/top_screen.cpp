@@ -54,14 +54,7 @@ std::string trend_text(const std::deque<double>& values, std::size_t cells, bool
 
 namespace {
 
-std::string padded(std::string text, int width) {
-  text.append(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
-  return text;
-}
-
-std::string right(const std::string& text, int width) {
-  return std::string(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ') + text;
-}
+std::string right(const std::string& text, int width) { return padded(text, width, true); }
 
 std::string watts_text(const std::optional<Power>& power) { return power ? fmt::format("{:.1f} W", to_watts(*power)) : "missing"; }
 
