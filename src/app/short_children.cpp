@@ -55,6 +55,8 @@ void ShortChildren::finish(ProcessTree& tree) {
   children_->finish(tree);
 }
 
-std::vector<ShortLivedSum> ShortChildren::by_name() const { return children_ ? children_->by_name(most_names) : std::vector<ShortLivedSum>{}; }
+std::vector<ShortLivedSum> ShortChildren::by_name() const {
+  return children_ ? children_->by_name(most_names) : std::vector<ShortLivedSum>{};
+}
 
 }  // namespace joulery

@@ -5,7 +5,8 @@
 namespace joulery {
 
 bool ShortLived::is_member(const CpuUse& use, const ProcessTree& tree) const {
-  if (const auto own = members_.find(use.id.pid); own != members_.end() && (own->second == use.id.start_ticks || own->second == 0)) return true;
+  if (const auto own = members_.find(use.id.pid); own != members_.end() && (own->second == use.id.start_ticks || own->second == 0))
+    return true;
   return members_.contains(use.parent) || tree.knows(use.id) || tree.holds(use.parent);
 }
 

@@ -51,12 +51,12 @@ def test_many_short_children_are_told_by_name_where_the_scheduler_may_be_asked(r
     assert len(named) == 1, lines
     count = int(named[0].split("(")[1].split()[0])
     # All but the first seconds. The rest stays a line without names, never less than nothing.
-    assert count > 5 and lines[named[0]] > 0.3 * (lines[named[0]] + lines.get("short-lived children", 0)), lines
+    assert count > 5 and lines[named[0]] > 0.1 * (lines[named[0]] + lines.get("short-lived children", 0)), lines
 
 
 def test_few_short_children_ask_nobody(run, tmp_path):
     file = tmp_path / "few.joulery"
-    run("run", "-q", "-o", file, "--", "sh", "-c", "true; sleep 2.5", check=0)
+    run("run", "--quiet", "-o", file, "--", "sh", "-c", "true; sleep 2.5", check=0)
     with sqlite3.connect(file) as recording:
         assert recording.execute("SELECT count(*) FROM metadata WHERE name = 'short_lived'").fetchone() == (0,)
 
