@@ -120,9 +120,13 @@ const Entry entries[] = {
     {"unseen_cpu_ns", [](const Json& j, RunFacts& f) { f.unseen_cpu = nanoseconds(whole_of<std::int64_t>(j)); }},
     {"short_lived",
      [](const Json& j, RunFacts& f) {
-       for (const Json& sum : j)
-         f.short_lived.push_back({sum.at("name").get<std::string>(), whole_of<std::int64_t>(sum.at("count")),
-                                  nanoseconds(whole_of<std::int64_t>(sum.at("cpu_ns")))});
+       if (j.size() > 64) throw std::domain_error("more names than are ever written");
+       for (const Json& sum : j) {
+         const auto count = whole_of<std::int64_t>(sum.at("count")), ns = whole_of<std::int64_t>(sum.at("cpu_ns"));
+         constexpr std::int64_t three_years = 100'000'000'000'000'000;  // of one CPU: sums of so few do not run over
+         if (count < 1 || ns < 0 || ns > three_years) throw std::domain_error("a number out of range");
+         f.short_lived.push_back({sum.at("name").get<std::string>(), count, nanoseconds(ns)});
+       }
      }},
     {"idle",
      [](const Json& j, RunFacts& f) {

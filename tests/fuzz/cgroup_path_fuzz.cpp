@@ -1,4 +1,4 @@
-// Paths of cgroups and lines of /proc/PID/cgroup and /proc/self/mountinfo: whoever makes a cgroup chooses its name.
+// Paths of cgroups, what Slurm says in an environment, lists of CPUs, and lines of /proc/PID/cgroup and /proc/self/mountinfo: whoever makes a cgroup chooses its name.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include "watch/cgroup_mounts.h"
 #include "watch/cgroup_path.h"
 #include "watch/proc_folder.h"
+#include "watch/slurm_allocation.h"
 #include "watch/workloads.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -22,6 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const CgroupLine& line : lines_of_proc_cgroup(text))
     if (!line.path.starts_with('/')) std::abort();
   find_cpu_hierarchy(text);
+  find_hierarchy(text, "memory");
+  if (const auto slurm = slurm_allocation(text); slurm && (slurm->cpus.value_or(1) <= 0 || slurm->memory.value_or(1) <= 0)) std::abort();
+  if (const auto cpus = cpus_in_list(text); cpus && *cpus < 0) std::abort();
   user_of_status(text);
   for (const auto& [name, value] : tags_of_text(text))
     if (name.empty()) std::abort();
