@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sense/meter.h"
@@ -15,6 +17,9 @@ class SecondWays {
  public:
   // Takes `found` of one kind, in order of preference: what an earlier kind's fast devices cover already is put aside.
   void take(Discovery& found);
+  // The same of devices that another program reads for us, rounded perhaps: also leaves out what an earlier kind gives under the same
+  // kind and name, and compares nothing.
+  void take_second_hand(Discovery& found);
   // Compares what was put aside with what covers it: for 50 ms, where there is any. Devices that disagree go back to `all`,
   // whose findings tell of all of them.
   void settle(Discovery& all);
@@ -35,11 +40,13 @@ class SecondWays {
     std::vector<Counter> counters;
   };
   std::string covering(const Device& device) const;
+  void put_aside(Device& device, const std::string& by, std::vector<Finding>& findings, bool compared);
   void learn(Device& device);
   std::vector<Counter> start(Device& device) const;
 
   std::map<Component, Source> known_;  // components that fast devices really gave a value for when asked once
   std::vector<Aside> aside_;
+  std::set<std::pair<std::string, std::string>> taken_;  // kind and name
 };
 
 }  // namespace joulery
