@@ -89,15 +89,14 @@ std::vector<SecondWays::Counter> SecondWays::start(Device& device) const {
   return counters;
 }
 
-void SecondWays::put_aside(Device& device, const std::string& by, std::vector<Finding>& findings, bool compared) {
-  for_findings_of(device, findings, [&](Finding& finding) { finding.reason = "not used: " + by + " measures the same"; });
-  auto counters = compared ? start(device) : std::vector<Counter>();
-  aside_.push_back({std::move(device), by, std::move(counters)});
-}
-
 void SecondWays::take(Discovery& found) {
-  for (Device& device : found.devices)
-    if (const std::string by = covering(device); !by.empty()) put_aside(device, by, found.findings, true);
+  for (Device& device : found.devices) {
+    const std::string by = covering(device);
+    if (by.empty()) continue;
+    for_findings_of(device, found.findings, [&](Finding& finding) { finding.reason = "not used: " + by + " measures the same"; });
+    auto counters = start(device);
+    aside_.push_back({std::move(device), by, std::move(counters)});
+  }
   std::erase_if(found.devices, [](const Device& device) { return device.meter == nullptr; });
   for (Device& device : found.devices) {
     taken_.emplace(device.kind, device.name);
@@ -106,11 +105,11 @@ void SecondWays::take(Discovery& found) {
 }
 
 void SecondWays::take_second_hand(Discovery& found) {
-  for (Device& device : found.devices) {
-    const bool same = taken_.contains({device.kind, device.name});
-    if (const std::string by = same ? device.kind : covering(device); !by.empty()) put_aside(device, by, found.findings, false);
-  }
-  std::erase_if(found.devices, [](const Device& device) { return device.meter == nullptr; });
+  const auto needless = [&](const Device& device) { return taken_.contains({device.kind, device.name}) || !covering(device).empty(); };
+  for (const Device& device : found.devices)
+    if (needless(device))
+      std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
+  std::erase_if(found.devices, needless);
 }
 
 void SecondWays::settle(Discovery& all) {

@@ -17,8 +17,8 @@ class SecondWays {
  public:
   // Takes `found` of one kind, in order of preference: what an earlier kind's fast devices cover already is put aside.
   void take(Discovery& found);
-  // The same of devices that another program reads for us, rounded perhaps: also leaves out what an earlier kind gives under the same
-  // kind and name, and compares nothing.
+  // The same of devices that another program reads for us, rounded perhaps: what is measured without it, under the same kind and
+  // name or otherwise, is left out with its findings, and never compared.
   void take_second_hand(Discovery& found);
   // Compares what was put aside with what covers it: for 50 ms, where there is any. Devices that disagree go back to `all`,
   // whose findings tell of all of them.
@@ -40,7 +40,6 @@ class SecondWays {
     std::vector<Counter> counters;
   };
   std::string covering(const Device& device) const;
-  void put_aside(Device& device, const std::string& by, std::vector<Finding>& findings, bool compared);
   void learn(Device& device);
   std::vector<Counter> start(Device& device) const;
 

@@ -116,7 +116,7 @@ Discovery found_at(const std::string& path, MeterConnection connection) {
     auto device = connection.describe(i, patience);
     if (!device) continue;
     Finding finding = readable_finding(device->kind, device->name);
-    finding.reason = fmt::format("read by the agent ({})", path);
+    finding.reason = fmt::format("{} ({})", by_agent, path);
     found.findings.push_back(std::move(finding));
     found.devices.push_back(agent_device(path, i, *std::move(device)));
   }
@@ -145,7 +145,7 @@ Device agent_device(const std::string& socket, std::size_t index, SharedDevice s
   device.slow = true;
   device.least_interval = shared.least_interval;
   device.remarks = shared.remarks;
-  device.remarks.emplace_back("read by the agent");
+  device.remarks.emplace_back(by_agent);
   device.meter = std::make_unique<AgentMeter>(socket, index, std::move(shared));
   return device;
 }

@@ -15,6 +15,7 @@
 namespace joulery {
 
 inline constexpr std::string_view agent_kind = "agent";
+inline constexpr std::string_view by_agent = "read by the agent";  // the remark of each
 
 Discovery probe_agent(const Machine& machine, const Settings& settings);
 
