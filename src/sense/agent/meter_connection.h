@@ -27,6 +27,7 @@ class MeterConnection {
   ~MeterConnection();
 
   const MeterHello& hello() const { return hello_; }
+  int descriptor() const { return descriptor_; }
   bool alive() const { return descriptor_ >= 0; }
   void close();
 
