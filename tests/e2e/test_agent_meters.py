@@ -163,6 +163,17 @@ def test_log_and_top_read_them_too(stage, joulery):
     assert PACKAGE in lines[0] or any("package" in line for line in lines), lines
 
 
+def test_runs_side_by_side_all_have_whole_figures(stage, joulery):
+    stage.agent()
+    runs = [stage.as_nobody(joulery, "run", "--json", "--summary", stage.home / f"{n}.json", "--no-save", "--", "sleep", "1.5") for n in range(4)]
+    for n, run in enumerate(runs):
+        _, err = run.communicate(timeout=LIMIT_S)
+        assert run.returncode == 0, err
+        report = json.loads((stage.home / f"{n}.json").read_text())
+        for path in (PACKAGE, DRAM):
+            assert row(report, path)["joules"] > 0 and not row(report, path)["reason"]
+
+
 # ---- what a reader of one's own is told ----
 
 ASK = r"""
@@ -201,7 +212,7 @@ def test_who_asks_fast_sees_rounded_readings_at_the_rate(stage):
     values = [one[0] for one in told["rounds"]]
     assert told["units"][0] == 1e-6 and all(value % 10_000 == 0 for value in values)
     changes = sum(a != b for a, b in zip(values, values[1:]))
-    assert len(values) > 200 and 0 < changes <= 10 * told["seconds"] + 4 + 1
+    assert 0 < changes <= 10 * told["seconds"] + 4 + 1
 
 
 def test_root_reads_exactly_and_as_often_as_it_likes(stage):

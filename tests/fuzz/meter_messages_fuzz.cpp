@@ -81,7 +81,9 @@ class Server {
     devices_.push_back({"fuzz", "meter", false, std::move(meter)});
     shared_.share(devices_, milliseconds(1000));
     std::vector<std::string> warnings;
-    socket_ = std::make_unique<MeterSocket>(shared_, *MeterScopes::from(Settings(), warnings), "1");
+    Settings everything;
+    everything.set("agent.meters.read_all", {std::string("*"), {}});
+    socket_ = std::make_unique<MeterSocket>(shared_, *MeterScopes::from(everything, warnings), "1");
     path_ = "/tmp/joulery-fuzz-" + std::to_string(::getpid()) + ".sock";
     require(socket_->listen(path_).has_value() && socket_->start().has_value());
   }

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t most_connections = 256, most_of_one_user = 64;
 constexpr double readings_at_once = 4;                         // the first and the last of a run are fresh
+constexpr Duration longest_wait = milliseconds(500);            // for a fresh reading: clients wait a second for an answer
 constexpr double requests_at_once = 2 * most_shared_devices;   // all devices are described to a new reader
 constexpr Duration request_period = nanoseconds(500'000);
 constexpr Duration deaf_for = milliseconds(200);
@@ -72,8 +74,8 @@ double TokenBucket::tokens_at(MonoTime now) const {
 bool TokenBucket::take(MonoTime now) {
   tokens_ = tokens_at(now);
   counted_ = now;
-  if (tokens_ < 1) return false;
-  tokens_ -= 1;
+  if (tokens_ < 1 - 1e-9) return false;  // what next() names is in time
+  tokens_ = std::max(0.0, tokens_ - 1);
   return true;
 }
 
@@ -114,6 +116,7 @@ struct MeterSocket::Visitor {
 struct MeterSocket::Connection {
   int descriptor;
   Visitor* visitor = nullptr;
+  std::optional<MeterHead> waiting = {};  // for a fresh reading
   bool finished = false;
 
   Connection(int open) : descriptor(open) {}
@@ -182,11 +185,13 @@ void MeterSocket::run() {
   while (!stopping_) {
     MonoTime now = mono_now();
     std::vector<pollfd> polled{{wake_, POLLIN, 0}, {deaf_until_ > now ? -1 : listener_, POLLIN, 0}};
-    for (const Connection& one : connections_) polled.push_back({one.visitor->may_ask(now) ? one.descriptor : -1, POLLIN, 0});
+    for (const Connection& one : connections_)
+      polled.push_back({one.visitor->may_ask(now) ? one.descriptor : -1, static_cast<short>(one.waiting ? 0 : POLLIN), 0});
     if (::poll(polled.data(), polled.size(), milliseconds_left(now)) < 0 && errno != EINTR) return;
     std::size_t i = 2;
     for (Connection& one : connections_)
-      if (polled[i++].revents != 0) one.finished = !answer(one);
+      if (polled[i++].revents != 0) one.finished = one.waiting || !answer(one);  // who waits and is heard of has hung up
+    answer_the_waiting();
     connections_.remove_if([](const Connection& one) { return one.finished; });
     if (polled[1].revents != 0) accept_all();
     forget_visitors();
@@ -196,8 +201,11 @@ void MeterSocket::run() {
 // Whom a flood has silenced is heard again when there is a token.
 int MeterSocket::milliseconds_left(MonoTime now) const {
   MonoTime next = now + milliseconds(idle_milliseconds);
-  for (const Connection& one : connections_)
+  for (const Connection& one : connections_) {
     if (!one.visitor->may_ask(now)) next = std::min(next, one.visitor->requests.next());
+    if (one.waiting) next = std::min(next, one.visitor->devices[one.waiting->device].fresh.next());
+  }
+  next = std::max(next, now);
   if (deaf_until_ > now) next = std::min(next, deaf_until_);
   return static_cast<int>((next - now).base_units() / 1'000'000 + 1);
 }
@@ -269,14 +277,19 @@ bool MeterSocket::answer(Connection& connection) {
   if (size <= 0 || size > static_cast<ssize_t>(sizeof bytes)) return false;
   const auto request = parse_meter_request({bytes, static_cast<std::size_t>(size)});
   if (!request || request->device >= devices_.all().size()) return false;
-  (void)connection.visitor->requests.take(mono_now());
+  const MonoTime now = mono_now();
+  (void)connection.visitor->requests.take(now);
+  if (request->word == MeterWord::readings) {
+    if (waits(*connection.visitor, request->device, now)) return connection.waiting = *request, true;
+    read_for(*connection.visitor, request->device);
+  }
   const std::string message = answer_to(*request, connection);
   return ::send(connection.descriptor, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 std::string MeterSocket::answer_to(const MeterHead& request, Connection& connection) {
   Visitor& visitor = *connection.visitor;
-  if (request.word == MeterWord::readings) return to_message(request, readings_for(visitor, request.device));
+  if (request.word == MeterWord::readings) return to_message(request, visitor.devices[request.device].readings);
   if (request.word == MeterWord::processes) {
     std::vector<DeviceProcess> users = processes_for(visitor, request.device);
     std::string message = to_message(request, users);
@@ -307,13 +320,34 @@ std::vector<Reading> MeterSocket::read_now(std::size_t device) const {
   return readings;
 }
 
-std::vector<Reading> MeterSocket::readings_for(Visitor& visitor, std::size_t device) {
-  if (visitor.scope == MeterScope::read_all) return read_now(device);
+// True where a fresh reading comes soon enough to be waited for.
+bool MeterSocket::waits(const Visitor& visitor, std::size_t device, MonoTime now) const {
+  const MonoTime next = visitor.devices[device].fresh.next();
+  return visitor.scope != MeterScope::read_all && next > now && next <= now + longest_wait;
+}
+
+// Reads the device anew for this user, if it is time to; what it is told is kept.
+void MeterSocket::read_for(Visitor& visitor, std::size_t device) {
   Visitor::Kept& kept = visitor.devices[device];
-  if (!kept.fresh.take(mono_now())) return kept.readings;
+  if (visitor.scope != MeterScope::read_all && !kept.fresh.take(mono_now())) return;
   kept.readings = read_now(device);
   round_readings(visitor.scope, devices_.all()[device].told.channels, kept.readings);
-  return kept.readings;
+}
+
+// One reading for all connections of a user that wait for the same device.
+void MeterSocket::answer_the_waiting() {
+  const MonoTime now = mono_now();
+  for (Connection& first : connections_) {
+    if (!first.waiting || first.visitor->devices[first.waiting->device].fresh.next() > now) continue;
+    const std::size_t device = first.waiting->device;
+    read_for(*first.visitor, device);
+    for (Connection& one : connections_)
+      if (one.visitor == first.visitor && one.waiting && one.waiting->device == device) {
+        const std::string message = answer_to(*one.waiting, one);
+        one.finished = one.finished || ::send(one.descriptor, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0;
+        one.waiting.reset();
+      }
+  }
 }
 
 std::vector<DeviceProcess> MeterSocket::processes_for(const Visitor& visitor, std::size_t device) const {

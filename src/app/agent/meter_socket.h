@@ -1,8 +1,11 @@
 // Gives the meters that the agent reads to others on the machine, over a UNIX socket (sense/agent/meter_messages.h). A thread of its
 // own answers; who asks is known by the kernel's word (SO_PEERCRED), what they get by their scope (meter_scopes.h).
 //
-// Invariant: nobody gets finer or fresher readings through somebody else's: what is told within the least interval is what was
-// told to the same user before. A client that floods, stalls or lies costs its own connection.
+// Who asks within the least interval waits for its end, and all connections of one user that wait are told the same reading: so a
+// user's runs side by side all have fresh readings. Where that is long, the reading that the user was told last is told again.
+//
+// Invariant: nobody gets finer or fresher readings through somebody else's, nor by more connections. A client that floods, stalls
+// or lies costs its own connection.
 #pragma once
 
 #include <atomic>
@@ -80,7 +83,9 @@ class MeterSocket {
   void greet(Connection& connection);
   bool answer(Connection& connection);
   std::string answer_to(const MeterHead& request, Connection& connection);
-  std::vector<Reading> readings_for(Visitor& visitor, std::size_t device);
+  void read_for(Visitor& visitor, std::size_t device);
+  bool waits(const Visitor& visitor, std::size_t device, MonoTime now) const;
+  void answer_the_waiting();
   std::vector<DeviceProcess> processes_for(const Visitor& visitor, std::size_t device) const;
   std::vector<Reading> read_now(std::size_t device) const;
   Visitor& visitor_of(const MeterPeer& peer);

@@ -155,7 +155,7 @@ TEST_F(MeterSocketTest, AFastReaderSeesNoMoreThanTheRate) {
   ASSERT_TRUE(client);
   std::set<std::int64_t> seen;
   const MonoTime begin = mono_now();
-  for (int i = 0; i < 1000; ++i) {
+  while (mono_now() < begin + milliseconds(1000)) {
     const auto readings = client->readings(0, 2, limit);
     ASSERT_TRUE(readings);
     seen.insert((*readings)[0].raw);
@@ -179,6 +179,34 @@ TEST_F(MeterSocketTest, ASecondConnectionGivesNoMore) {
     seen.insert((*readings)[0].raw);
   }
   EXPECT_EQ(seen.size(), 4u);
+}
+
+TEST_F(MeterSocketTest, ConnectionsOfOneUserAreToldTheSameFreshReading) {
+  add("rapl.powercap", "node/cpu/package-0");
+  make(MeterScope::read_own);
+  ASSERT_TRUE(server_->listen(path()));
+  ASSERT_TRUE(server_->start());
+  const auto read_for_a_while = [&](std::set<std::int64_t>& seen) {
+    auto client = MeterConnection::open(path(), limit);
+    ASSERT_TRUE(client);
+    const MonoTime begin = mono_now();
+    MonoTime asked;
+    do {
+      asked = mono_now();
+      const auto readings = client->readings(0, 2, limit);
+      ASSERT_TRUE(readings);
+      EXPECT_LE(asked, (*readings)[0].before) << "fresh";
+      seen.insert((*readings)[0].raw);
+    } while (asked < begin + milliseconds(700));
+  };
+  std::set<std::int64_t> all, other;
+  std::thread thread([&] { read_for_a_while(other); });
+  const MonoTime begin = mono_now();
+  read_for_a_while(all);
+  thread.join();
+  all.merge(other);
+  EXPECT_LE(static_cast<double>(all.size()), 4 + (mono_now() - begin) / milliseconds(100) + 1);
+  EXPECT_EQ(static_cast<int>(all.size()), reads_);
 }
 
 TEST_F(MeterSocketTest, ASlowDeviceIsReadForNobody) {
