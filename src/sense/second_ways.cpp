@@ -107,8 +107,7 @@ void SecondWays::take(Discovery& found) {
 void SecondWays::take_second_hand(Discovery& found) {
   const auto needless = [&](const Device& device) { return taken_.contains({device.kind, device.name}) || !covering(device).empty(); };
   for (const Device& device : found.devices)
-    if (needless(device))
-      std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
+    if (needless(device)) std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
   std::erase_if(found.devices, needless);
 }
 

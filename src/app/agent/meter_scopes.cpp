@@ -50,7 +50,9 @@ std::int64_t floored(std::int64_t raw, std::int64_t step) {
   return static_cast<std::int64_t>(count - count % static_cast<std::uint64_t>(step));
 }
 
-std::int64_t nearest(std::int64_t raw, std::int64_t step) { return std::llround(static_cast<double>(raw) / static_cast<double>(step)) * step; }
+std::int64_t nearest(std::int64_t raw, std::int64_t step) {
+  return std::llround(static_cast<double>(raw) / static_cast<double>(step)) * step;
+}
 
 }  // namespace
 
@@ -97,7 +99,8 @@ Result<MeterScopes::Who> MeterScopes::who(const Settings& settings, const char* 
     } else if (const auto user = is_group ? std::nullopt : user_by(name)) {
       who.users.push_back(*user);
     } else {
-      warnings.push_back(fmt::format("{}: this machine knows no {} {}", key, is_group ? "group" : "user", is_group ? name.substr(1) : name));
+      warnings.push_back(
+          fmt::format("{}: this machine knows no {} {}", key, is_group ? "group" : "user", is_group ? name.substr(1) : name));
     }
   }
   return who;

@@ -80,7 +80,8 @@ bool TokenBucket::take(MonoTime now) {
 }
 
 MonoTime TokenBucket::next() const {
-  return tokens_ >= 1 ? MonoTime{} : counted_ + nanoseconds(static_cast<std::int64_t>((1 - tokens_) * static_cast<double>(period_.base_units())) + 1);
+  return tokens_ >= 1 ? MonoTime{}
+                      : counted_ + nanoseconds(static_cast<std::int64_t>((1 - tokens_) * static_cast<double>(period_.base_units())) + 1);
 }
 
 bool TokenBucket::full(MonoTime now) const { return tokens_at(now) >= most_; }

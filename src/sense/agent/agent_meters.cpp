@@ -18,7 +18,8 @@ constexpr Duration looks_again = milliseconds(1000);
 
 constexpr Advice other_tree{"an agent gives the meters of this machine: a recorded tree has none", ""};
 constexpr Advice switched_off{"agent.meters.socket is set to nothing", ""};
-constexpr Advice nobody{"no agent gives its meters on this node", "sudo systemctl enable --now joulery-agent  # for every user of this node"};
+constexpr Advice nobody{"no agent gives its meters on this node",
+                        "sudo systemctl enable --now joulery-agent  # for every user of this node"};
 
 // What must stay for readings to go on in the same recording; how exact they are may change with the agent's configuration.
 bool same_channels(const std::vector<Channel>& some, const std::vector<Channel>& others) {
@@ -122,9 +123,10 @@ Discovery found_at(const std::string& path, MeterConnection connection) {
   }
   Finding agent = readable_finding(agent_kind, "");
   const bool exact = connection.hello().least_interval == Duration{};
-  agent.reason = fmt::format("gives {} meter{} to this user ({}): {}", found.devices.size(), found.devices.size() == 1 ? "" : "s", path,
-                             exact ? "exactly" : fmt::format("rounded, and no more often than every {:.0f} ms",
-                                                             to_seconds(connection.hello().least_interval) * 1e3));
+  agent.reason = fmt::format(
+      "gives {} meter{} to this user ({}): {}", found.devices.size(), found.devices.size() == 1 ? "" : "s", path,
+      exact ? "exactly"
+            : fmt::format("rounded, and no more often than every {:.0f} ms", to_seconds(connection.hello().least_interval) * 1e3));
   found.findings.insert(found.findings.begin(), std::move(agent));
   return found;
 }
@@ -171,10 +173,10 @@ Discovery probe_agent(const Machine& machine, const Settings& settings) {
 void supersede(std::vector<Finding>& findings, const Discovery& given) {
   std::erase_if(findings, [&](const Finding& finding) {
     return !finding.readable && std::ranges::any_of(given.devices, [&](const Device& device) {
-             if (finding.kind != device.kind) return false;
-             return finding.device == device.name ||
-                    std::ranges::find(device.meter->channels(), finding.device, &Channel::name) != device.meter->channels().end();
-           });
+      if (finding.kind != device.kind) return false;
+      return finding.device == device.name ||
+             std::ranges::find(device.meter->channels(), finding.device, &Channel::name) != device.meter->channels().end();
+    });
   });
 }
 

@@ -186,12 +186,9 @@ std::string to_message(const MeterHead& head, const MeterHello& hello) {
 }
 
 std::string to_message(const MeterHead& head, const SharedDevice& device) {
-  json object{{"kind", device.kind},
-              {"name", device.name},
-              {"slow", device.slow},
-              {"least_interval_ns", device.least_interval.base_units()},
-              {"remarks", device.remarks},
-              {"channels", json::array()}};
+  json object{{"kind", device.kind},       {"name", device.name},
+              {"slow", device.slow},       {"least_interval_ns", device.least_interval.base_units()},
+              {"remarks", device.remarks}, {"channels", json::array()}};
   for (const Channel& channel : device.channels) object["channels"].push_back(to_json(channel));
   return with_json(head, object);
 }

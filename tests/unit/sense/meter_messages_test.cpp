@@ -52,7 +52,8 @@ TEST(MeterMessages, ComeBackAsTheyWent) {
   EXPECT_EQ((*told)[0].after.ns, 6);
   EXPECT_EQ((*told)[1].reason, MissingReason::device_lost);
 
-  const std::vector<DeviceProcess> users{{42, Component("node/gpu/0"), 1 << 30, 0.25, {}, 0.0, 1.0}, {43, Component("node/gpu/1"), {}, {}, {}, {}, {}}};
+  const std::vector<DeviceProcess> users{{42, Component("node/gpu/0"), 1 << 30, 0.25, {}, 0.0, 1.0},
+                                         {43, Component("node/gpu/1"), {}, {}, {}, {}, {}}};
   const auto back = parse_shared_processes(to_message(head(MeterWord::processes), users));
   ASSERT_TRUE(back);
   ASSERT_EQ(back->size(), 2u);
