@@ -5,6 +5,7 @@
 #include "app/command_line.h"
 #include "app/loaded_run.h"
 #include "app/measurement.h"
+#include "sense/agent/agent_meters.h"
 #include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 #include "watch/open_cpu_account.h"
@@ -28,7 +29,10 @@ Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const S
   if (!fill) return std::unexpected(fill.error());
   const Machine machine(options.sysroot);
   Discovery found = discover(machine, share ? without_agents_meters(settings) : settings, Look::thorough);
-  if (share) share(found.devices);
+  if (share) {
+    std::erase_if(found.findings, [](const Finding& finding) { return finding.kind == agent_kind; });  // it was not looked for
+    share(found.devices);
+  }
   const CpuIdentity cpu = read_cpu_identity(machine);
   auto model = power_model_of(cpu);
   if (!model) return std::unexpected(model.error());
