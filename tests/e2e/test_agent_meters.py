@@ -39,9 +39,10 @@ class Stage:
     def environment(self, home):
         return {**clean_environment(home), "JOULERY_AGENT_METERS_SOCKET": str(self.socket)}
 
-    def agent(self, *sets):
+    def agent(self, *sets, user=()):
+        """An agent that is ready; `user`: what to start it with as somebody else than root."""
         words = [word for one in sets for word in ("--set", one)]
-        child = subprocess.Popen([*self.enter, str(built("joulery-agent")), "--interval", "500ms", "--listen", "127.0.0.1:0", "--store",
+        child = subprocess.Popen([*self.enter, *user, str(built("joulery-agent")), "--interval", "500ms", "--listen", "127.0.0.1:0", "--store",
                                   str(self.folder / "store"), *words], env=self.environment(self.folder), stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL, text=True)
         self.agents.append(child)
@@ -124,6 +125,38 @@ def test_a_user_without_rights_measures_with_the_agents_meters(stage, joulery):
     assert any(flag.startswith("by-agent: rapl.powercap") for flag in report["flags"])
     missing = [one["path"] for one in report["components"] if one["joules"] is None]
     assert missing == ["node/rest"], "what the agent gives is not missing"
+
+
+UNIT = pathlib.Path(__file__).resolve().parents[2] / "integrations/systemd/joulery-agent.service"
+KEPT = {2: "dac_read_search", 19: "sys_ptrace", 38: "perfmon", 39: "bpf"}  # capabilities(7), by number
+
+
+def as_the_unit_starts_it(uid):
+    """setpriv with the capabilities that the unit for systemd gives, and no others, to a user that is not root."""
+    line = next(line for line in UNIT.read_text().splitlines() if line.startswith("AmbientCapabilities="))
+    given = ",".join("+" + name.removeprefix("CAP_").lower() for name in line.partition("=")[2].split())
+    words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps=-all,{given}", f"--ambient-caps=-all,{given}",
+             f"--bounding-set=-all,{given}", "--no-new-privs"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        pytest.skip("skipped: these capabilities cannot be given here")
+    return words
+
+
+def test_an_agent_needs_no_root_but_what_the_unit_gives_it(stage, joulery):
+    uid = NOBODY - 1
+    for name in ("store", "run"):
+        (stage.folder / name).mkdir()
+        os.chown(stage.folder / name, uid, uid)
+    agent = stage.agent(user=as_the_unit_starts_it(uid))
+    status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{agent.pid}/status").read_text().splitlines() if ":\t" in line)
+    assert set(status["Uid"].split()) == {str(uid)}
+    for which in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+        assert int(status[which], 16) & ~sum(1 << number for number in KEPT) == 0, (which, status[which])
+    assert status["Seccomp"].strip() == "2"
+    report, inner, outer = measured(stage, joulery, "read line", during=lambda: time.sleep(1))
+    told = row(report, PACKAGE)
+    assert told["quality"] == "measured", "it reads counters that root alone may open"
+    assert zone_of(inner, "package-0") <= told["high"] and told["low"] <= zone_of(outer, "package-0")
 
 
 def test_the_doctor_says_who_reads(stage, joulery):
