@@ -139,8 +139,14 @@ bool NodeWatch::tick() {
 }
 
 NodeAccount NodeWatch::account() const {
+  NodeAccount account;
+  this->account(account);
+  return account;
+}
+
+void NodeWatch::account(NodeAccount& into) const {
   const std::lock_guard lock(mutex_);
-  return accounts_.account();
+  accounts_.account(into);
 }
 
 std::vector<NodeWatch::DeviceState> NodeWatch::device_states() const {
@@ -163,7 +169,7 @@ NodeTick NodeWatch::judge(Interval when) {
   const auto uses = cpu_->read();
   row_of_.clear();
   if (uses) add_processes(*uses, tick);
-  if (counts_memory_) add_memory(tick);
+  if (counts_memory_) add_memory(uses ? *uses : CpuUses{}, tick);
   Duration used = tick.unattributed_cpu;
   for (const ProcessTick& process : tick.processes) used += process.use.cpu;
   const double available = to_seconds(when.length()) * plan_.threads;
@@ -211,11 +217,15 @@ void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
   }
 }
 
-void NodeWatch::add_memory(NodeTick& tick) {
-  for (const ProcessTick& process : tick.processes)
-    if (process.ended) memory_.forget(process.id);
+// Those that only hold memory, and are known to the accounts, are told by the least that says so: they are the crowd.
+void NodeWatch::add_memory(const CpuUses& uses, NodeTick& tick) {
+  for (const CpuUse& use : uses.processes) memory_.ran(use);
   for (const auto& [pid, holder] : memory_.look()) {
     if (holder.bytes == 0) continue;
+    if (!row_of_.contains(pid) && accounts_.knows(holder.id)) {
+      tick.held.push_back({holder.id, holder.bytes});
+      continue;
+    }
     CpuUse use;
     use.id = holder.id;
     use.parent = holder.parent;
