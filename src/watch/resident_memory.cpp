@@ -13,7 +13,7 @@
 namespace joulery {
 namespace {
 
-constexpr unsigned looks_of_runners = 10, looks_of_sleepers = 100, looks_between_lists = 60;
+constexpr unsigned looks_of_runners = 10, looks_of_sleepers = 200, looks_between_lists = 60;
 
 }  // namespace
 

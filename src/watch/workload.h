@@ -1,6 +1,7 @@
 // Whose a process is: the cgroup, container, pod, unit, job, user and tags that it belongs to.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,7 +18,7 @@ struct Workload {
   std::string job, step;          // Slurm: "4711", "4711.0" ("4711.batch", "4711.extern")
   std::string user;               // its name, or the number where it has none
   std::map<std::string, std::string> tags;  // free: "team" -> "vision"
-  friend bool operator==(const Workload&, const Workload&) = default;
+  friend auto operator<=>(const Workload&, const Workload&) = default;
 };
 
 }  // namespace joulery

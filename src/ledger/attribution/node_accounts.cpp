@@ -69,13 +69,13 @@ Labels labels_of(ConsumerKind kind, const ProcessTick& tick) {
   return labels;
 }
 
-std::vector<std::pair<ConsumerKind, std::string>> books_of(const ProcessTick& tick) {
-  const Workload& of = tick.workload;
+// Beside its own.
+std::vector<std::pair<ConsumerKind, std::string>> books_of(const Workload& of) {
   std::vector<std::pair<ConsumerKind, std::string>> books{
-      {ConsumerKind::process, process_name(tick)},           {ConsumerKind::cgroup, name_or_none(of.cgroup)},
-      {ConsumerKind::container, name_or_none(of.container)}, {ConsumerKind::pod, name_or_none(of.pod)},
-      {ConsumerKind::unit, name_or_none(of.unit)},           {ConsumerKind::job, name_or_none(of.job)},
-      {ConsumerKind::step, name_or_none(of.step)},           {ConsumerKind::user, name_or_none(of.user)}};
+      {ConsumerKind::cgroup, name_or_none(of.cgroup)}, {ConsumerKind::container, name_or_none(of.container)},
+      {ConsumerKind::pod, name_or_none(of.pod)},       {ConsumerKind::unit, name_or_none(of.unit)},
+      {ConsumerKind::job, name_or_none(of.job)},       {ConsumerKind::step, name_or_none(of.step)},
+      {ConsumerKind::user, name_or_none(of.user)}};
   for (const auto& [name, value] : of.tags) books.emplace_back(ConsumerKind::tag, name + "=" + value);
   return books;
 }
@@ -146,27 +146,46 @@ void NodeAccounts::book(Consumer& consumer, std::size_t component, Energy energy
   consumer.account.energy[component] += energy;
 }
 
+// The same, by a process that was there.
+NodeAccounts::Consumer& NodeAccounts::booked(Consumer& consumer, Interval tick) {
+  if (consumer.first == MonoTime{}) consumer.first = tick.begin;
+  consumer.last = tick.end;
+  return booked(consumer);
+}
+
+void NodeAccounts::leave(Consumer& consumer) {
+  if (--consumer.living > 0 || consumer.leaving || stays(consumer.account.name)) return;
+  consumer.leaving = true;
+  leaving_.push_back(&consumer);
+}
+
 void NodeAccounts::leave(const Process& process) {
-  for (Consumer* book : process.books) {
-    if (--book->living > 0 || book->leaving || stays(book->account.name)) continue;
-    book->leaving = true;
-    leaving_.push_back(book);
+  leave(*process.own);
+  --process.belonging->second.living;
+}
+
+NodeAccounts::Belongings::iterator NodeAccounts::belonging_of(const ProcessTick& tick) {
+  const auto [at, is_new] = belongings_.try_emplace(tick.workload);
+  ++at->second.living;
+  if (!is_new) return at;
+  for (const Key& key : books_of(tick.workload)) {
+    Consumer& consumer = consumer_of(key);
+    ++consumer.living;
+    consumer.account.labels = labels_of(key.first, tick);
+    at->second.books.push_back(&consumer);
   }
+  return at;
 }
 
 // A process that has another name or belongs elsewhere than before (exec, a move to another cgroup) is booked anew from now on.
 NodeAccounts::Process& NodeAccounts::process_of(const ProcessTick& tick) {
   const auto [at, is_new] = processes_.try_emplace(tick.id);
   Process& process = at->second;
-  if (!is_new && process.name == tick.name && process.workload == tick.workload) return process;
-  leave(process);
-  process = {{}, tick.workload, tick.name};
-  for (const Key& key : books_of(tick)) {
-    Consumer& consumer = consumer_of(key);
-    ++consumer.living;
-    consumer.account.labels = labels_of(key.first, tick);
-    process.books.push_back(&consumer);
-  }
+  if (!is_new && process.name == tick.name && process.belonging->first == tick.workload) return process;
+  if (!is_new) leave(process);
+  process = {&consumer_of({ConsumerKind::process, process_name(tick)}), belonging_of(tick), tick.name};
+  ++process.own->living;
+  process.own->account.labels = labels_of(ConsumerKind::process, tick);
   return process;
 }
 
@@ -175,6 +194,67 @@ void NodeAccounts::end_process(const ProcessId& id) {
   if (found == processes_.end()) return;
   leave(found->second);
   processes_.erase(found);
+}
+
+// `shares` beside the accounts' components.
+void NodeAccounts::book(Process& process, Interval tick, Duration cpu, const std::vector<Energy>& shares) {
+  Consumer& own = booked(*process.own, tick);
+  Belonging& common = process.belonging->second;
+  if (!common.used) {
+    common.used = true;
+    common.cpu = {};
+    common.tick.assign(shares.size(), Energy{});
+    used_.push_back(process.belonging);
+  }
+  own.account.cpu += cpu;
+  common.cpu += cpu;
+  for (std::size_t c = 0; c < shares.size(); ++c) {
+    book(own, c, shares[c]);
+    common.tick[c] += shares[c];
+  }
+}
+
+// What processes of one workload used goes where all of them belong to. A workload without a process is forgotten.
+void NodeAccounts::book_belongings(Interval tick) {
+  for (const auto& at : used_) {
+    Belonging& belonging = at->second;
+    belonging.used = false;
+    for (Consumer* consumer : belonging.books) {
+      booked(*consumer, tick).account.cpu += belonging.cpu;
+      for (std::size_t c = 0; c < belonging.tick.size(); ++c) book(*consumer, c, belonging.tick[c]);
+    }
+  }
+  used_.clear();
+  std::erase_if(belongings_, [&](const auto& entry) {
+    if (entry.second.living > 0) return false;
+    for (Consumer* consumer : entry.second.books) leave(*consumer);
+    return true;
+  });
+}
+
+void NodeAccounts::book_processes(const NodeTick& tick, const std::vector<ComponentSplit>& splits, const std::vector<std::size_t>& places) {
+  std::vector<Energy> shares(account_.components.size());
+  const auto shares_of = [&](std::size_t use) -> const std::vector<Energy>& {
+    std::ranges::fill(shares, Energy{});
+    for (std::size_t c = 0; c < splits.size(); ++c) shares[places[c]] += splits[c].shares[use];
+    return shares;
+  };
+  std::size_t use = tick.processes.size();
+  for (const MemoryHeld& held : tick.held) {
+    const std::vector<Energy>& own = shares_of(use++);
+    if (const auto holder = processes_.find(held.id); holder != processes_.end()) {
+      book(holder->second, tick.when, {}, own);
+      continue;
+    }
+    Consumer& nobody = booked(consumer_of({ConsumerKind::unattributed, ""}));
+    for (std::size_t c = 0; c < own.size(); ++c) book(nobody, c, own[c]);
+  }
+  for (std::size_t p = 0; p < tick.processes.size(); ++p) {
+    const ProcessTick& process = tick.processes[p];
+    book(process_of(process), tick.when, process.use.cpu, shares_of(p));
+    if (process.ended || process.id.pid == 0) end_process(process.id);
+  }
+  book_belongings(tick.when);
 }
 
 void NodeAccounts::add(const NodeTick& tick) {
@@ -186,36 +266,14 @@ void NodeAccounts::add(const NodeTick& tick) {
   std::vector<ComponentTick> known;
   std::vector<std::size_t> places;
   take_components(tick, known, places);
-  const std::vector<ConsumerUse> uses = uses_of(tick);
-  const std::vector<ComponentSplit> splits = split_tick(known, uses, tick.unattributed_cpu, policy_);
+  const std::vector<ComponentSplit> splits = split_tick(known, uses_of(tick), tick.unattributed_cpu, policy_);
   std::vector<Energy> burnt(account_.components.size());
   for (std::size_t c = 0; c < known.size(); ++c) {
     burnt[places[c]] += known[c].energy;
     if (known[c].idle) book(booked(consumer_of({ConsumerKind::idle, ""})), places[c], splits[c].idle);
     book(booked(consumer_of({ConsumerKind::unattributed, ""})), places[c], splits[c].unattributed);
   }
-  const auto book_use = [&](const Process& process, std::size_t use) {
-    for (Consumer* consumer : process.books) {
-      booked(*consumer);
-      if (consumer->first == MonoTime{}) consumer->first = tick.when.begin;
-      consumer->last = tick.when.end;
-      consumer->account.cpu += uses[use].cpu;
-      for (std::size_t c = 0; c < known.size(); ++c)
-        if (const Energy share = splits[c].shares[use]; share != Energy{}) book(*consumer, places[c], share);
-    }
-  };
-  for (std::size_t h = 0, use = tick.processes.size(); h < tick.held.size(); ++h, ++use) {
-    if (const auto holder = processes_.find(tick.held[h].id); holder != processes_.end()) {
-      book_use(holder->second, use);
-      continue;
-    }
-    for (std::size_t c = 0; c < known.size(); ++c) book(booked(consumer_of({ConsumerKind::unattributed, ""})), places[c], splits[c].shares[use]);
-  }
-  for (std::size_t p = 0; p < tick.processes.size(); ++p) {
-    const ProcessTick& process = tick.processes[p];
-    book_use(process_of(process), p);
-    if (process.ended || process.id.pid == 0) end_process(process.id);
-  }
+  book_processes(tick, splits, places);
   close_tick(tick, burnt);
 }
 

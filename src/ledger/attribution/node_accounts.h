@@ -100,9 +100,18 @@ class NodeAccounts {
     MonoTime first, last;                // when one of them was seen
     bool booked = false, leaving = false;  // it is among booked_, leaving_
   };
+  // What all processes of one workload have in common: where they are booked beside their own account.
+  struct Belonging {
+    std::vector<Consumer*> books;        // they stay as long as it does
+    std::vector<Energy> tick;            // of the last tick, where `used`
+    Duration cpu;
+    std::int64_t living = 0;             // processes
+    bool used = false;                   // it is among used_
+  };
+  using Belongings = std::map<Workload, Belonging>;
   struct Process {
-    std::vector<Consumer*> books;        // where it is booked; they stay as long as it lives
-    Workload workload;
+    Consumer* own = nullptr;
+    Belongings::iterator belonging;
     std::string name;
   };
   struct IdHash {
@@ -114,11 +123,17 @@ class NodeAccounts {
   std::size_t component_at(const ComponentReading& reading);
   void take_components(const NodeTick& tick, std::vector<ComponentTick>& known, std::vector<std::size_t>& places);
   Process& process_of(const ProcessTick& tick);
+  Belongings::iterator belonging_of(const ProcessTick& tick);
   Consumer& consumer_of(const Key& key);
   Consumer& booked(Consumer& consumer);
+  Consumer& booked(Consumer& consumer, Interval tick);
   void book(Consumer& consumer, std::size_t component, Energy energy);
+  void book(Process& process, Interval tick, Duration cpu, const std::vector<Energy>& shares);
+  void book_belongings(Interval tick);
+  void leave(Consumer& consumer);
   void leave(const Process& process);
   void end_process(const ProcessId& id);
+  void book_processes(const NodeTick& tick, const std::vector<ComponentSplit>& splits, const std::vector<std::size_t>& places);
   void close_tick(const NodeTick& tick, const std::vector<Energy>& burnt);
   void fold_ended(Interval tick);
   bool sums_to(const std::vector<Energy>& burnt) const;
@@ -128,6 +143,8 @@ class NodeAccounts {
   Duration linger_;
   std::map<Key, Consumer> consumers_;
   std::unordered_map<ProcessId, Process, IdHash> processes_;
+  Belongings belongings_;
+  std::vector<Belongings::iterator> used_;  // in the tick that is added
   std::vector<Consumer*> booked_;        // in the last tick
   std::vector<Consumer*> leaving_;       // none of their processes lives, or none did when they came here
   std::vector<std::pair<ConsumerNumber, ConsumerKind>> folded_;
