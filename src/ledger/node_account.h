@@ -57,6 +57,7 @@ struct ConsumerAccount {
   std::optional<Power> power;      // over the last tick, all components
   Duration cpu;                    // so far
   Labels labels;                   // of a process: pid, user, container …; of others what identifies them further
+  std::uint64_t version = 0;       // of kind, name and labels: where two have the same, those are the same; 0: not known
 };
 
 // For how long a meter's readings were missing, by meter and reason.
@@ -67,7 +68,7 @@ struct NodeAccount {
   Duration tick;                   // the last one
   std::vector<ComponentAccount> components;  // counted once each: their sum is the node
   std::vector<ComponentAccount> overlaps;    // shown apart, never added
-  std::vector<ConsumerAccount> consumers;    // by kind, then by name
+  std::vector<ConsumerAccount> consumers;    // in no order that means anything
   MissingTimes missing;
   std::int64_t violations = 0;     // ticks whose parts did not sum to the whole: 0, or a fault of ours
   std::string method;              // how CPU time is known: "ebpf", "proc"

@@ -79,7 +79,9 @@ void RoundedAccount::follow(const NodeAccount& exact) {
     places.push_back(static_cast<std::size_t>(std::ranges::find(components_, component.component) - components_.begin()));
     components.push_back(component.component);
     sums.push_back(sum_of(component));
-    if (places.back() < sums_.size() && sums.back() < sums_[places.back()]) told_.clear();
+    if (places.back() >= sums_.size() || sums.back() >= sums_[places.back()]) continue;
+    told_.clear();
+    seen_.clear();
   }
   if (components != components_) {
     for (auto& kind : told_) {
@@ -109,6 +111,19 @@ bool RoundedAccount::is_another(const ConsumerAccount& consumer, const Told& tol
   return false;
 }
 
+std::vector<RoundedAccount::Row*> RoundedAccount::rows_of(const NodeAccount& account) {
+  std::vector<Row*> rows;
+  rows.reserve(account.consumers.size());
+  for (const ConsumerAccount& consumer : account.consumers) {
+    const std::size_t place = rows.size();
+    const bool again = consumer.version != 0 && place < seen_.size() && seen_[place].version == consumer.version;
+    rows.push_back(again ? seen_[place].row : &row_of(consumer.kind, consumer.name));
+  }
+  seen_.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) seen_.push_back({account.consumers[i].version, rows[i]});
+  return rows;
+}
+
 // The consumers, each with what was told of it. What was told of those that are gone goes to "(ended)", as their energy does; so
 // does that of a name that began anew.
 std::vector<RoundedAccount::Line> RoundedAccount::lines_of(NodeAccount& account) {
@@ -119,9 +134,10 @@ std::vector<RoundedAccount::Line> RoundedAccount::lines_of(NodeAccount& account)
     sums.resize(components_.size());
     for (std::size_t i = 0; i < told.size(); ++i) sums[i] += told[i];
   };
-  std::vector<Row*> rows;
-  for (const ConsumerAccount& consumer : account.consumers) {
-    Row& row = *rows.emplace_back(&row_of(consumer.kind, consumer.name));
+  std::vector<Row*> rows = rows_of(account);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ConsumerAccount& consumer = account.consumers[i];
+    Row& row = *rows[i];
     row.call = call_;
     if (consumer.name == ended || !is_another(consumer, row.told)) continue;
     let_go(consumer.kind, row.told);

@@ -42,12 +42,17 @@ class RoundedAccount {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
+  struct Seen {
+    std::uint64_t version;  // ConsumerAccount::version
+    Row* row;
+  };
   struct Line {
     ConsumerAccount* consumer;
     Told* told;
   };
   void follow(const NodeAccount& exact);
   Row& row_of(ConsumerKind kind, std::string_view name);
+  std::vector<Row*> rows_of(const NodeAccount& account);
   bool is_another(const ConsumerAccount& consumer, const Told& told) const;
   std::vector<Line> lines_of(NodeAccount& account);
   void round_consumers(NodeAccount& account);
@@ -62,6 +67,7 @@ class RoundedAccount {
   std::vector<Energy> sums_;  // of the exact account
   std::map<ConsumerKind, std::unordered_map<std::string, Row, NameHash, std::equal_to<>>> told_;
   std::uint64_t call_ = 0;
+  std::vector<Seen> seen_;    // the last account's consumers; most are at the same place again
 };
 
 }  // namespace joulery

@@ -14,6 +14,7 @@ namespace joulery {
 namespace {
 
 constexpr unsigned looks_of_runners = 10, looks_of_sleepers = 200, looks_between_lists = 60;
+constexpr std::size_t most_at_a_look = 1000;
 
 }  // namespace
 
@@ -57,18 +58,26 @@ void ResidentMemory::ran(const CpuUse& use) {
   holder = {use.id, use.parent, use.user, use.name, bytes, true};
 }
 
-// All that live; those that nobody told of are read at once.
+// All that live, and who of them is not known.
 void ResidentMemory::list() {
   std::unordered_map<std::int32_t, Holder> living;
+  listed_.clear();
   for (const std::int32_t pid : numbers_in(root_ + "/proc")) {
-    if (auto known = holders_.extract(pid)) {
+    if (auto known = holders_.extract(pid))
       living.insert(std::move(known));
-      continue;
-    }
-    Holder holder;
-    if (identify(pid, holder) && read(holder)) living.emplace(pid, std::move(holder));
+    else
+      listed_.push_back(pid);
   }
   holders_ = std::move(living);
+}
+
+void ResidentMemory::read_listed() {
+  for (std::size_t read_now = 0; read_now < most_at_a_look && !listed_.empty(); ++read_now) {
+    Holder holder;
+    const std::int32_t pid = listed_.back();
+    listed_.pop_back();
+    if (!holders_.contains(pid) && identify(pid, holder) && read(holder)) holders_.emplace(pid, std::move(holder));
+  }
 }
 
 void ResidentMemory::read_new() {
@@ -82,6 +91,7 @@ const std::unordered_map<std::int32_t, ResidentMemory::Holder>& ResidentMemory::
   const unsigned look = look_++;
   read_new();
   if (look % looks_between_lists == 0) list();
+  read_listed();
   for (auto at = holders_.begin(); at != holders_.end();) {
     const auto turn = static_cast<unsigned>(at->first) + look;
     const bool asleep = turn % looks_of_sleepers == 0;  // by then it may even be another process, of which nobody told

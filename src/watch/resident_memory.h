@@ -4,7 +4,7 @@
 // Cost: whoever accounts CPU time says who ran (ran()), for only who runs takes memory or gives it back. Those are read every ten looks,
 // a tenth of them at each; those that sleep every two hundred, as the kernel may take pages from them. Who is new is read at the look
 // after the one that it was first told for, so that a storm of short processes costs nothing here. The list of all processes,
-// for those that slept when we began or of whom nobody told, is read every sixty looks.
+// for those that slept when we began or of whom nobody told, is read every sixty looks; a thousand of them are read at a look.
 //
 // Invariant: a process is told as long as it lives, by pid and start; one whose memory cannot be read is not told.
 #pragma once
@@ -40,6 +40,7 @@ class ResidentMemory {
 
  private:
   void list();
+  void read_listed();
   void read_new();
   bool identify(std::int32_t pid, Holder& holder) const;
   bool read(Holder& holder) const;  // false: it is gone
@@ -48,6 +49,7 @@ class ResidentMemory {
   std::string root_;
   unsigned look_ = 0;
   std::unordered_map<std::int32_t, Holder> holders_;
+  std::vector<std::int32_t> listed_;     // not read yet
   std::vector<ProcessId> new_, newest_;  // not read yet: told for the last look, and for the next
 };
 

@@ -126,9 +126,24 @@ NodeAccounts::Consumer& NodeAccounts::consumer_of(const Key& key) {
     consumer.account.kind = key.first;
     consumer.account.name = key.second;
     consumer.account.power = Power{};
+    consumer.account.version = ++last_version_;
     consumer.number = ++last_number_;
+    consumer.place = order_.size();
+    order_.push_back(&consumer);
   }
   return consumer;
+}
+
+void NodeAccounts::label(Consumer& consumer, const ProcessTick& tick) {
+  consumer.account.labels = labels_of(consumer.account.kind, tick);
+  consumer.account.version = ++last_version_;
+}
+
+void NodeAccounts::erase(Consumer& consumer) {
+  order_[consumer.place] = order_.back();
+  order_[consumer.place]->place = consumer.place;
+  order_.pop_back();
+  consumers_.erase(Key{consumer.account.kind, consumer.account.name});
 }
 
 // The consumer, ready to be booked something in this tick.
@@ -171,7 +186,7 @@ NodeAccounts::Belongings::iterator NodeAccounts::belonging_of(const ProcessTick&
   for (const Key& key : books_of(tick.workload)) {
     Consumer& consumer = consumer_of(key);
     ++consumer.living;
-    consumer.account.labels = labels_of(key.first, tick);
+    label(consumer, tick);
     at->second.books.push_back(&consumer);
   }
   return at;
@@ -185,7 +200,7 @@ NodeAccounts::Process& NodeAccounts::process_of(const ProcessTick& tick) {
   if (!is_new) leave(process);
   process = {&consumer_of({ConsumerKind::process, process_name(tick)}), belonging_of(tick), tick.name};
   ++process.own->living;
-  process.own->account.labels = labels_of(ConsumerKind::process, tick);
+  label(*process.own, tick);
   return process;
 }
 
@@ -310,12 +325,11 @@ void NodeAccounts::fold_ended(Interval tick) {
     }
     const Duration kept = std::max(tick.length(), std::min(linger_, consumer->last - consumer->first - tick.length()));
     if (tick.end - consumer->last < kept) return false;
-    const Key key{consumer->account.kind, consumer->account.name};
-    Consumer& sum = consumer_of({key.first, ended});
+    Consumer& sum = consumer_of({consumer->account.kind, ended});
     for (std::size_t c = 0; c < consumer->account.energy.size(); ++c) add_at(sum.account.energy, c, consumer->account.energy[c]);
     sum.account.cpu += consumer->account.cpu;
-    folded_.emplace_back(consumer->number, key.first);
-    consumers_.erase(key);
+    folded_.emplace_back(consumer->number, consumer->account.kind);
+    erase(*consumer);
     return true;
   });
 }
@@ -337,11 +351,18 @@ NodeAccount NodeAccounts::account() const {
 void NodeAccounts::account(NodeAccount& into) const {
   std::vector<ConsumerAccount> consumers = std::move(into.consumers);
   into = account_;
-  consumers.resize(consumers_.size());
-  auto next = consumers.begin();
-  for (const auto& [key, consumer] : consumers_) {
-    *next = consumer.account;
-    next++->energy.resize(into.components.size());
+  consumers.resize(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const ConsumerAccount& from = order_[i]->account;
+    ConsumerAccount& to = consumers[i];
+    if (to.version != from.version) {
+      to = from;
+    } else {
+      to.energy = from.energy;
+      to.power = from.power;
+      to.cpu = from.cpu;
+    }
+    to.energy.resize(into.components.size());
   }
   into.consumers = std::move(consumers);
 }

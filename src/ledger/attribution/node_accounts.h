@@ -54,9 +54,9 @@ struct NodeTick {
   Interval when;
   std::vector<ComponentReading> components;
   std::vector<ProcessTick> processes;
-  std::vector<MemoryHeld> held;   // by others than `processes`
-  Duration unattributed_cpu = {};
-  std::string method = {};        // how CPU time is known
+  Duration unattributed_cpu;
+  std::string method;             // how CPU time is known
+  std::vector<MemoryHeld> held = {};  // by others than `processes`
 };
 
 // Which consumer, for as long as these accounts are kept: never given to another.
@@ -99,6 +99,7 @@ class NodeAccounts {
     std::int64_t living = 0;             // processes that live
     MonoTime first, last;                // when one of them was seen
     bool booked = false, leaving = false;  // it is among booked_, leaving_
+    std::size_t place = 0;               // in order_
   };
   // What all processes of one workload have in common: where they are booked beside their own account.
   struct Belonging {
@@ -130,6 +131,8 @@ class NodeAccounts {
   void book(Consumer& consumer, std::size_t component, Energy energy);
   void book(Process& process, Interval tick, Duration cpu, const std::vector<Energy>& shares);
   void book_belongings(Interval tick);
+  void label(Consumer& consumer, const ProcessTick& tick);
+  void erase(Consumer& consumer);
   void leave(Consumer& consumer);
   void leave(const Process& process);
   void end_process(const ProcessId& id);
@@ -143,12 +146,14 @@ class NodeAccounts {
   Duration linger_;
   std::map<Key, Consumer> consumers_;
   std::unordered_map<ProcessId, Process, IdHash> processes_;
+  std::vector<Consumer*> order_;         // all of them: a copy keeps their places, so that most of it stays as it is
   Belongings belongings_;
   std::vector<Belongings::iterator> used_;  // in the tick that is added
   std::vector<Consumer*> booked_;        // in the last tick
   std::vector<Consumer*> leaving_;       // none of their processes lives, or none did when they came here
   std::vector<std::pair<ConsumerNumber, ConsumerKind>> folded_;
   ConsumerNumber last_number_ = 0;
+  std::uint64_t last_version_ = 0;
 };
 
 }  // namespace joulery
