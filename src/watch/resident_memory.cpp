@@ -14,7 +14,7 @@ namespace joulery {
 namespace {
 
 constexpr unsigned looks_of_runners = 10, looks_of_sleepers = 200, looks_between_lists = 60;
-constexpr std::size_t most_at_a_look = 1000;
+constexpr std::size_t most_at_a_look = 3000;
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 // Cost: whoever accounts CPU time says who ran (ran()), for only who runs takes memory or gives it back. Those are read every ten looks,
 // a tenth of them at each; those that sleep every two hundred, as the kernel may take pages from them. Who is new is read at the look
 // after the one that it was first told for, so that a storm of short processes costs nothing here. The list of all processes,
-// for those that slept when we began or of whom nobody told, is read every sixty looks; a thousand of them are read at a look.
+// for those that slept when we began or of whom nobody told, is read every sixty looks; three thousand of them are read at a look.
 //
 // Invariant: a process is told as long as it lives, by pid and start; one whose memory cannot be read is not told.
 #pragma once
