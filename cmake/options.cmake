@@ -24,7 +24,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(joulery_options INTERFACE -Wno-restrict)  # false alarms on std::string in g++ 12 (GCC bug 105329)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT JOULERY_STATIC)    # cmake/static.cmake says why not there
-  target_link_options(joulery_options INTERFACE -fuse-ld=mold)
+  # What is marked hot lies side by side, as ld lays it by itself.
+  target_link_options(joulery_options INTERFACE -fuse-ld=mold -Wl,-z,keep-text-section-prefix)
 endif()
 if(JOULERY_SANITIZE)
   target_compile_options(joulery_options INTERFACE -fsanitize=${JOULERY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

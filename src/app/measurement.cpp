@@ -22,7 +22,8 @@
 namespace joulery {
 namespace {
 
-constexpr Duration marks_period = milliseconds(100);   // a ring holds 32,768 marks
+constexpr Duration marks_period = milliseconds(100);   // a thread's lane holds 8,192 marks
+constexpr Duration quiet_period = milliseconds(250);   // where no program marks yet; whoever begins to has filled no lane by then
 constexpr Duration flush_period = milliseconds(1000);
 
 // What is known of a device from the start: functions that its driver lacks, whose energy it counts.
@@ -63,7 +64,7 @@ class Attendance {
     ProcessTree tree(child.pid());
     in_file_until_ = begin;
     MonoTime next_flush = begin + flush_period;
-    for (MonoTime next = begin + marks_period;; next = std::max(next + marks_period, mono_now())) {
+    for (MonoTime next = begin + marks_period;; next = std::max(next + pause(), mono_now())) {
       auto end = child.wait_until(next);
       if (!end) return std::unexpected(end.error());
       for (const Mark& mark : marks_.drain()) writer_.add(mark);
@@ -88,6 +89,8 @@ class Attendance {
     for (const Mark& mark : marks_.finish()) writer_.add(mark);
     return end;
   }
+
+  Duration pause() const { return marks_.has_rings() ? marks_period : quiet_period; }
 
   void flush() {
     const MonoTime now = mono_now();

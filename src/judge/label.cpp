@@ -13,6 +13,11 @@ struct Pattern {
 constexpr Pattern patterns[] = {
     {"node/cpu/package-", "CPU package "},
     {"node/dram/package-", "DRAM of package "},
+    {"node/gpu/amd-", "AMD GPU "},
+    {"node/gpu/intel-", "Intel GPU "},
+    {"node/gpu/gaudi-", "Gaudi "},
+    {"node/gpu/neuron-", "Neuron device "},
+    {"node/gpu/tpu-", "TPU "},
     {"node/gpu/", "GPU "},
     {"node/module/", "CPU and GPU module "},
     {"node/board/", "board: "},

@@ -129,7 +129,8 @@ bool Sampler::wait_until(MonoTime deadline, Duration interval) {
   static_assert(sizeof stop_ == sizeof(std::uint32_t) && std::atomic<std::uint32_t>::is_always_lock_free);
   const timespec limit{deadline.ns / 1'000'000'000, deadline.ns % 1'000'000'000};
   if (interval <= longest_plain_sleep) {
-    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &limit, nullptr);  // all signals are blocked: nothing interrupts it
+    // The bare call: the library's also arms and disarms cancellation. All signals are blocked: nothing interrupts it.
+    ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &limit, nullptr);
     return stop_ == 0;
   }
   while (stop_ == 0) {

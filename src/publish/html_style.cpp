@@ -71,7 +71,7 @@ figure{margin:0}
 .tip{position:absolute;top:8px;background:var(--bg);border:1px solid var(--line);border-radius:6px;padding:6px 10px;font-size:.8rem;pointer-events:none;box-shadow:0 2px 10px #0003;white-space:nowrap;z-index:2;font-variant-numeric:tabular-nums}
 .stack{display:flex;height:26px;border-radius:5px;overflow:hidden;margin:6px 0 12px;background:var(--panel)}
 .stack span{border-right:1px solid var(--bg);min-width:1px}
-.scroll{overflow-x:auto}.scroll.tall{max-height:420px;overflow-y:auto}
+.scroll{overflow-x:auto}.scroll.tall{max-height:640px;overflow-y:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.92rem}
 caption{text-align:left;color:var(--soft);font-size:.85rem;padding:6px 0}
 th,td{padding:5px 12px 5px 0;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}

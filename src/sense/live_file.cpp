@@ -51,7 +51,8 @@ LiveFile::LiveFile(LiveFile&& other) noexcept
       device_(other.device_),
       inode_(other.inode_),
       checked_(other.checked_),
-      looked_up_(other.looked_up_) {}
+      looked_up_(other.looked_up_),
+      last_count_(other.last_count_) {}
 
 LiveFile::~LiveFile() { close_file(); }
 
@@ -80,13 +81,15 @@ int LiveFile::open_file(MonoTime now) {
 
 // True where the path no longer leads to the file that is open.
 bool LiveFile::is_stale(MonoTime now) {
-  if (!can_be_replaced_ || now - checked_ < look_again_after) return false;
-  checked_ = now;
+  if (!can_be_replaced_) return false;
   struct stat status{};
-  if (::fstat(fd_, &status) != 0 || status.st_nlink == 0) return true;
-  if (now - looked_up_ < look_up_after) return false;
-  looked_up_ = now;
-  return ::stat(path_.c_str(), &status) != 0 || status.st_dev != device_ || status.st_ino != inode_;
+  if (now - looked_up_ >= look_up_after) {
+    checked_ = looked_up_ = now;
+    return ::stat(path_.c_str(), &status) != 0 || status.st_dev != device_ || status.st_ino != inode_;
+  }
+  if (now - checked_ < look_again_after) return false;
+  checked_ = now;
+  return ::fstat(fd_, &status) != 0 || status.st_nlink == 0;
 }
 
 std::expected<std::string_view, MissingReason> LiveFile::read(std::span<char> buffer, MonoTime now) {
@@ -108,6 +111,8 @@ std::expected<std::int64_t, MissingReason> LiveFile::read_count(MonoTime now) {
   if (!text) return std::unexpected(text.error());
   const auto value = parse_whole<std::uint64_t>(*text);
   if (!value) return std::unexpected(MissingReason::rubbish);
+  if (*value != last_count_) checked_ = now;  // what still changes was not replaced
+  last_count_ = *value;
   return static_cast<std::int64_t>(*value);
 }
 

@@ -3,8 +3,8 @@
 // A file of sysfs stays itself: a removed device makes its reads fail (ENODEV), and only then is it opened again. A plain
 // file (a recorded tree, whose writer may replace it by rename, or remove it and bring it back) would go on showing its
 // old text through the open descriptor. A file that lost its last name is opened again; that is looked at when the last
-// look is 10 ms old or more, so that at a period of 10 ms and longer every read sees the present file and at 1 kHz a
-// replaced file is seen at most 10 ms late. A file that was moved elsewhere keeps a name: its path is looked up when the
+// look is 10 ms old or more and the count stood still meanwhile, so that at a period of 10 ms and longer every read sees the
+// present file and at 1 kHz a replaced file is seen at most 10 ms late. A file that was moved elsewhere keeps a name: its path is looked up when the
 // last look is 100 ms old or more, as that costs several times the read itself. Taking away the right to read does not
 // end what is already open, as on any UNIX.
 //
@@ -41,7 +41,7 @@ class LiveFile {
   const std::string& path() const { return path_; }
 
  private:
-  bool is_stale(MonoTime now);
+  [[gnu::hot]] bool is_stale(MonoTime now);
   int open_file(MonoTime now);
   void close_file();
 
@@ -50,6 +50,7 @@ class LiveFile {
   bool can_be_replaced_ = true;
   std::uint64_t device_ = 0, inode_ = 0;
   MonoTime checked_, looked_up_;
+  std::uint64_t last_count_ = 0;
 };
 
 // Hands one reading to the sink: its value or its reason.

@@ -30,8 +30,10 @@ class MarkReader {
   ~MarkReader();
 
   // What came since the last call, in order of time. A mark that was late in being committed may come with a later
-  // call although it is earlier: whoever keeps them sorts by time. Call it at least every 100 ms: a ring holds 32,768.
+  // call although it is earlier: whoever keeps them sorts by time. Call it at least every 100 ms where some program marks: a
+  // thread's lane holds 8,192.
   std::vector<Mark> drain();
+  bool has_rings() const { return !rings_.empty(); }
 
   // The last drain: the run is over, so what is claimed and not committed by now never will be, and counts as lost.
   std::vector<Mark> finish();

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from conftest import Runner, built, json_in
-from room_servers import MqttBroker, Publisher, Relay, SimulatedBmc, SnmpDevice, tool
+from room_servers import MqttBroker, Publisher, Relay, SimulatedBmc, SnmpDevice, make_identity, tool
 from scripted_tree import ScriptedTree
 
 TASMOTA = '{"Time":"2026-01-01T00:00:00","ENERGY":{"Total":12.345,"Power":%s,"Voltage":230}}'
@@ -93,6 +93,21 @@ def test_the_doctor_finds_what_is_configured(room, configuration):
     assert set(found) == {"bmc", "apc", "outlet", "inlet", "own", "plug"}
     for name, row in found.items():
         assert row["found"] and row["readable"], (name, row)
+
+
+def test_mqtt_over_tls_asks_for_the_certificate(tmp_path, configuration):
+    identity, foreign = make_identity(tmp_path, "broker"), make_identity(tmp_path, "somebody")
+    with MqttBroker(tmp_path / "broker", identity) as broker, Publisher(broker, "tele/plug/SENSOR", TASMOTA % 345.5):
+        configuration.plug("right", broker.tls_port, ca_file=identity[0])
+        configuration.plug("foreign", broker.tls_port, ca_file=foreign[0])
+        configuration.plug("any", broker.tls_port, ca_file=foreign[0], insecure=True)
+        configuration.plug("any-without-file", broker.tls_port, insecure=True)
+        configuration.plug("not-tls", broker.port, ca_file=identity[0])
+        found = configuration.doctor()
+    for name in ("foreign", "not-tls"):
+        assert not found[name]["readable"] and "TLS" in found[name]["reason"], (name, found[name])
+    for name in ("right", "any", "any-without-file"):
+        assert found[name]["readable"], (name, found[name])
 
 
 def test_none_is_configured(configuration):

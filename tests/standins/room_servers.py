@@ -187,12 +187,13 @@ class SnmpDevice(Server):
 
 
 class MqttBroker(Server):
-    """User "meter" with the password "mqtt-secret", who may read tele/#; anyone may publish."""
+    """User "meter" with the password "mqtt-secret", who may read tele/#; anyone may publish. With the files of an `identity`
+    (certificate, key) it answers at `tls_port`, too."""
     USER, PASSWORD = "meter", "mqtt-secret"
 
-    def __init__(self, folder):
+    def __init__(self, folder, identity=None):
         super().__init__(folder)
-        self.port = free_port(socket.SOCK_STREAM)
+        self.port, self.tls_port, self.identity = free_port(socket.SOCK_STREAM), free_port(socket.SOCK_STREAM), identity
 
     def up(self):
         passwords, acl = self.folder / "passwords", self.folder / "acl"
@@ -201,8 +202,9 @@ class MqttBroker(Server):
             subprocess.run(["mosquitto_passwd", "-b", passwords, self.USER, self.PASSWORD], check=True, capture_output=True)
             subprocess.run(["mosquitto_passwd", "-b", passwords, "plug", "plug-secret"], check=True, capture_output=True)
         acl.write_text(f"user {self.USER}\ntopic read tele/#\nuser plug\ntopic readwrite #\n")
+        tls = "listener {} 127.0.0.1\ncertfile {}\nkeyfile {}\n".format(self.tls_port, *self.identity) if self.identity else ""
         (self.folder / "mosquitto.conf").write_text(
-            f"listener {self.port} 127.0.0.1\npassword_file {passwords}\nacl_file {acl}\nallow_anonymous false\nuser root\n")
+            f"listener {self.port} 127.0.0.1\n{tls}password_file {passwords}\nacl_file {acl}\nallow_anonymous false\nuser root\n")
         self.start([tool("mosquitto"), "-c", self.folder / "mosquitto.conf"])
         self.wait_until(self.answers)
 
@@ -216,6 +218,14 @@ class MqttBroker(Server):
     def publish(self, topic, payload, retain=False):
         subprocess.run(["mosquitto_pub", "-h", "127.0.0.1", "-p", str(self.port), "-u", "plug", "-P", "plug-secret", "-t", topic, "-s",
                         *(["-r"] if retain else [])], input=payload if isinstance(payload, bytes) else payload.encode(), check=True, timeout=10)
+
+
+def make_identity(folder, name):
+    """Files of a certificate for 127.0.0.1 that vouches for itself, and of its key."""
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return str(certificate), str(key)
 
 
 class Publisher:

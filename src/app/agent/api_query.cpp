@@ -96,6 +96,25 @@ void write_series(JsonWriter& json, const HistorySeries& series, bool rounded) {
   json.end_object();
 }
 
+// Made beside the server's thread: a look through months takes a while.
+HttpAnswer query_answer(HistorySource& history, const HistoryQuery& query, bool rounded) {
+  const auto found = history.query(query);
+  if (!found) return error_answer(found.error());
+  JsonWriter json(0);
+  json.begin_object().key("schema").text("joulery.query/1");
+  json.key("series").text(query.series);
+  json.key("from").number(static_cast<double>(query.from.ns) * 1e-9);
+  json.key("to").number(static_cast<double>(query.to.ns) * 1e-9);
+  json.key("step_seconds").number(to_seconds(query.step));
+  json.key("rounded").boolean(rounded);
+  json.key("result").begin_array();
+  for (const HistorySeries& series : *found) write_series(json, series, rounded);
+  json.end_array().end_object();
+  HttpAnswer answer;
+  answer.body = json.str() + "\n";
+  return answer;
+}
+
 }  // namespace
 
 Result<HistoryQuery> history_query(const HttpRequest& request, WallTime now) {
@@ -134,21 +153,10 @@ HttpAnswer Api::query(const ApiCall& call) {
   const auto query = history_query(call.request, wall_now());
   if (!query) return error_answer(query.error());
   if (!history_) return error_answer({ErrorCode::unsupported, "the agent stores nothing", call.request.path, "start it with --store DIR"});
-  const auto found = history_->query(*query);
-  if (!found) return error_answer(found.error());
-  JsonWriter json(0);
-  const bool rounded = !call.trusted && is_rounded(query->series);
-  json.begin_object().key("schema").text("joulery.query/1");
-  json.key("series").text(query->series);
-  json.key("from").number(static_cast<double>(query->from.ns) * 1e-9);
-  json.key("to").number(static_cast<double>(query->to.ns) * 1e-9);
-  json.key("step_seconds").number(to_seconds(query->step));
-  json.key("rounded").boolean(rounded);
-  json.key("result").begin_array();
-  for (const HistorySeries& series : *found) write_series(json, series, rounded);
-  json.end_array().end_object();
   HttpAnswer answer;
-  answer.body = json.str() + "\n";
+  answer.later = [history = history_, query = *query, rounded = !call.trusted && is_rounded(query->series)] {
+    return query_answer(*history, query, rounded);
+  };
   return answer;
 }
 

@@ -15,8 +15,8 @@ constexpr Duration last_moments = milliseconds(1'000);  // for what a client sti
 
 }  // namespace
 
-HttpConnection::HttpConnection(Socket socket, bool loopback, const HttpLimits& limits, MonoTime now)
-    : socket_(std::move(socket)), loopback_(loopback), limits_(limits), wanted_(POLLIN), deadline_(now + limits.request) {}
+HttpConnection::HttpConnection(std::uint64_t number, Socket socket, bool loopback, const HttpLimits& limits, MonoTime now)
+    : number_(number), socket_(std::move(socket)), loopback_(loopback), limits_(limits), wanted_(POLLIN), deadline_(now + limits.request) {}
 
 void HttpConnection::step(HttpHandler& handler, bool streams_left, MonoTime now) {
   while (!finished() && advance(handler, streams_left, now)) {}
@@ -31,6 +31,7 @@ bool HttpConnection::advance(HttpHandler& handler, bool streams_left, MonoTime n
       return true;
     }
     case State::reading: return read_request(handler, streams_left, now);
+    case State::pending: state_ = State::finished; return false;  // only a hanging up wakes it
     case State::writing:
     case State::streaming: return write_some(now);
     case State::draining: return drain();
@@ -56,6 +57,7 @@ bool HttpConnection::read_request(HttpHandler& handler, bool streams_left, MonoT
     HttpAnswer made = handler.answer(request_, loopback_);
     if (made.stream && !streams_left) made = handler.refusal(503, "too many clients follow the events");
     if (request_.method == "HEAD") made.stream = false;
+    if (made.later) return wait_for_answer(std::move(made.later), now);
     answer(made, request_.keep_alive, now);
     return true;
   }
@@ -65,6 +67,21 @@ bool HttpConnection::read_request(HttpHandler& handler, bool streams_left, MonoT
   if (in_.empty()) deadline_ = now + limits_.request;
   in_.append(bytes.data(), got.bytes);
   return true;
+}
+
+// Until then nothing is read: who asks on meanwhile waits.
+bool HttpConnection::wait_for_answer(std::function<HttpAnswer()> task, MonoTime now) {
+  task_ = std::move(task);
+  state_ = State::pending;
+  wanted_ = 0;
+  deadline_ = now + limits_.answer;
+  return false;
+}
+
+void HttpConnection::deliver(const HttpAnswer& made, HttpHandler& handler, MonoTime now) {
+  if (state_ != State::pending) return;
+  answer(made, request_.keep_alive, now);
+  step(handler, false, now);
 }
 
 void HttpConnection::answer(const HttpAnswer& answer, bool keep_alive, MonoTime now) {

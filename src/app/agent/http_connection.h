@@ -5,9 +5,12 @@
 // `answer`, at most `most_backlog` bytes of events not yet taken.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "app/agent/http_message.h"
 #include "app/agent/socket.h"
@@ -25,7 +28,7 @@ struct HttpLimits {
   std::size_t most_backlog = 262'144;       // a stream that lags more loses events
 };
 
-// What requests are answered with. Called by the server's thread alone.
+// What requests are answered with. Called by the server's thread alone, but for what an answer leaves for later.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
@@ -36,8 +39,9 @@ class HttpHandler {
 
 class HttpConnection {
  public:
-  HttpConnection(Socket socket, bool loopback, const HttpLimits& limits, MonoTime now);
+  HttpConnection(std::uint64_t number, Socket socket, bool loopback, const HttpLimits& limits, MonoTime now);
 
+  std::uint64_t number() const { return number_; }  // no other connection of this server has it
   int descriptor() const { return socket_.descriptor(); }
   short events() const { return wanted_; }          // for poll()
   MonoTime deadline() const { return deadline_; }
@@ -50,18 +54,23 @@ class HttpConnection {
   void step(HttpHandler& handler, bool streams_left, MonoTime now);
   void expire(HttpHandler& handler, MonoTime now);  // the deadline has passed
   void send_event(std::string_view text, MonoTime now);
+  // The answer that is to be made elsewhere, once; empty where there is none. Then deliver() it.
+  std::function<HttpAnswer()> take_task() { return std::exchange(task_, {}); }
+  void deliver(const HttpAnswer& made, HttpHandler& handler, MonoTime now);
   const HttpRequest& request() const { return request_; }
 
  private:
-  enum class State : std::uint8_t { shaking, reading, writing, streaming, draining, finished };
+  enum class State : std::uint8_t { shaking, reading, pending, writing, streaming, draining, finished };
   bool advance(HttpHandler& handler, bool streams_left, MonoTime now);  // false where nothing more can be done now
   bool read_request(HttpHandler& handler, bool streams_left, MonoTime now);
   bool write_some(MonoTime now);
   bool drain();
   bool wait_for(Io io);
+  bool wait_for_answer(std::function<HttpAnswer()> task, MonoTime now);
   void answer(const HttpAnswer& answer, bool keep_alive, MonoTime now);
   void after_answer(MonoTime now);
 
+  const std::uint64_t number_;
   Socket socket_;
   const bool loopback_;
   const HttpLimits& limits_;
@@ -71,6 +80,7 @@ class HttpConnection {
   std::string in_, out_;
   std::size_t written_ = 0;  // of out_
   bool keep_alive_ = false, stream_follows_ = false;
+  std::function<HttpAnswer()> task_;
   HttpRequest request_;
 };
 

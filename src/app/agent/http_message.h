@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct HttpAnswer {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // beyond those that every answer has
   bool stream = false;                                       // body is only the beginning: events follow until someone hangs up
+  std::function<HttpAnswer()> later;                         // set: takes long, and is made beside the server's thread, all else is void
 };
 
 // Longer ones are refused: request line and headers together, the target alone.

@@ -46,6 +46,7 @@ Result<void> HttpServer::listen(const ListenAddress& address) {
 
 Result<void> HttpServer::start() {
   if (wake_descriptor_ < 0) return fail(ErrorCode::io, "cannot make an eventfd");
+  answers_ = std::make_unique<AnswerThread>([this] { poke(); });
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) { return fail(ErrorCode::io, std::string("cannot start a thread: ") + error.what()); }
@@ -53,14 +54,20 @@ Result<void> HttpServer::start() {
 }
 
 void HttpServer::wake() {
+  new_events_ = true;
+  poke();
+}
+
+void HttpServer::poke() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t sent = ::write(wake_descriptor_, &one, sizeof one);  // full: it is awake already
 }
 
 void HttpServer::stop() {
   stopping_ = true;
-  wake();
+  poke();
   if (thread_.joinable()) thread_.join();
+  answers_.reset();
 }
 
 std::size_t HttpServer::streams() const {
@@ -89,7 +96,10 @@ void HttpServer::run() {
     for (std::size_t i = 1 + listeners_.size(); i < polled.size(); ++i) happened.push_back(polled[i].revents);
     serve_ready(happened);
     std::uint64_t count = 0;
-    if (polled[0].revents != 0 && ::read(wake_descriptor_, &count, sizeof count) > 0) tell_streams(false);
+    if (polled[0].revents != 0 && ::read(wake_descriptor_, &count, sizeof count) > 0) {
+      deliver_ready();
+      if (new_events_.exchange(false)) tell_streams(false);
+    }
     if (mono_now() >= next_heartbeat_) tell_streams(true);
     std::erase_if(connections_, [](const HttpConnection& one) { return one.finished(); });
     for (std::size_t i = 0; i < listeners_.size(); ++i)
@@ -103,7 +113,23 @@ void HttpServer::serve_ready(const std::vector<short>& happened) {
   for (HttpConnection& one : connections_) {
     const MonoTime now = mono_now();
     if (happened[i++] != 0) one.step(handler_, streams() < limits_.streams, now);
+    hand_over(one, now);
     if (!one.finished() && one.deadline() <= now) one.expire(handler_, now);
+  }
+}
+
+void HttpServer::hand_over(HttpConnection& one, MonoTime now) {
+  auto task = one.take_task();
+  if (task && !answers_->take_on(one.number(), std::move(task)))
+    one.deliver(handler_.refusal(503, "too many long questions at a time"), handler_, now);
+}
+
+void HttpServer::deliver_ready() {
+  for (auto& [number, answer] : answers_->ready()) {
+    const auto one = std::ranges::find(connections_, number, &HttpConnection::number);
+    if (one == connections_.end()) continue;  // hung up meanwhile
+    one->deliver(answer, handler_, mono_now());
+    hand_over(*one, mono_now());  // it may have asked the next already
   }
 }
 
@@ -137,7 +163,8 @@ void HttpServer::accept_from(const Listener& listener) {
     ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connections_.size() >= limits_.connections) make_room();
     Socket socket(descriptor, identity_);
-    if (connections_.size() < limits_.connections) connections_.emplace_back(std::move(socket), listener.loopback, limits_, mono_now());
+    if (connections_.size() < limits_.connections)
+      connections_.emplace_back(++accepted_, std::move(socket), listener.loopback, limits_, mono_now());
   }
 }
 

@@ -1,16 +1,18 @@
 // A small HTTP/1.1 server for one thread: it polls, so a client costs a few kilobytes and no thread, a slow one delays
 // nobody, and stopping it takes no longer than answering one request. docs/decisions/0014 says why it is our own.
 //
-// Invariant: all handlers run in the server's thread, one at a time; no client holds the server for longer than its answer
-// takes to make.
+// Invariant: all handlers run in the server's thread, one at a time; what they leave for later (HttpAnswer::later) is made in
+// one other thread, one at a time. No client holds the server for longer than the rest takes.
 #pragma once
 
 #include <atomic>
 #include <list>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "app/agent/answer_thread.h"
 #include "app/agent/http_connection.h"
 #include "app/agent/listen_address.h"
 #include "app/agent/socket.h"
@@ -41,9 +43,12 @@ class HttpServer {
     bool loopback;
   };
   void run();
+  void poke();
   void accept_from(const Listener& listener);
   void make_room();
   void serve_ready(const std::vector<short>& happened);
+  void hand_over(HttpConnection& one, MonoTime now);
+  void deliver_ready();
   void tell_streams(bool heartbeat);
   std::size_t streams() const;
   int milliseconds_left() const;
@@ -54,9 +59,11 @@ class HttpServer {
   std::vector<Listener> listeners_;
   std::vector<std::string> addresses_;
   int wake_descriptor_ = -1;
-  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> stopping_ = false, new_events_ = false;
   std::list<HttpConnection> connections_;
   MonoTime next_heartbeat_, deaf_until_;
+  std::uint64_t accepted_ = 0;
+  std::unique_ptr<AnswerThread> answers_;  // from start() to stop()
   std::thread thread_;
 };
 

@@ -60,7 +60,7 @@ Result<void> read_broker(const Settings& settings, const std::string& section, M
   place.user = user->value_or("");
   place.ca_file = ca_file->value_or("");
   place.insecure = insecure->value_or(false);
-  place.port = static_cast<int>(port->value_or(place.ca_file.empty() ? plain_port : tls_port));
+  place.port = static_cast<int>(port->value_or(place.tls() ? tls_port : plain_port));
   if (*password) {
     warning = std::move((*password)->warning);
     place.password = std::move((*password)->secret);

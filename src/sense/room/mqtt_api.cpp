@@ -15,15 +15,15 @@ std::optional<MqttApi> load() {
   const auto loaded = SharedLibrary::open({library});
   if (!loaded) return std::nullopt;
   MqttApi api{};
-  const bool whole = loaded.find(api.library_init, "mosquitto_lib_init") && loaded.find(api.create, "mosquitto_new") &&
-                     loaded.find(api.destroy, "mosquitto_destroy") && loaded.find(api.set_login, "mosquitto_username_pw_set") &&
-                     loaded.find(api.set_tls, "mosquitto_tls_set") && loaded.find(api.set_tls_insecure, "mosquitto_tls_insecure_set") &&
-                     loaded.find(api.connect, "mosquitto_connect_async") && loaded.find(api.loop, "mosquitto_loop") &&
-                     loaded.find(api.subscribe, "mosquitto_subscribe") && loaded.find(api.check_topic, "mosquitto_sub_topic_check") &&
-                     loaded.find(api.error_text, "mosquitto_strerror") && loaded.find(api.refusal_text, "mosquitto_connack_string") &&
-                     loaded.find(api.on_connect, "mosquitto_connect_callback_set") &&
-                     loaded.find(api.on_subscribe, "mosquitto_subscribe_callback_set") &&
-                     loaded.find(api.on_message, "mosquitto_message_callback_set");
+  const bool whole =
+      loaded.find(api.library_init, "mosquitto_lib_init") && loaded.find(api.create, "mosquitto_new") &&
+      loaded.find(api.destroy, "mosquitto_destroy") && loaded.find(api.set_login, "mosquitto_username_pw_set") &&
+      loaded.find(api.set_tls, "mosquitto_tls_set") && loaded.find(api.set_tls_options, "mosquitto_tls_opts_set") &&
+      loaded.find(api.set_tls_insecure, "mosquitto_tls_insecure_set") && loaded.find(api.connect, "mosquitto_connect_async") &&
+      loaded.find(api.loop, "mosquitto_loop") && loaded.find(api.subscribe, "mosquitto_subscribe") &&
+      loaded.find(api.check_topic, "mosquitto_sub_topic_check") && loaded.find(api.error_text, "mosquitto_strerror") &&
+      loaded.find(api.refusal_text, "mosquitto_connack_string") && loaded.find(api.on_connect, "mosquitto_connect_callback_set") &&
+      loaded.find(api.on_subscribe, "mosquitto_subscribe_callback_set") && loaded.find(api.on_message, "mosquitto_message_callback_set");
   if (!whole || api.library_init() != 0) return std::nullopt;
   return api;
 }

@@ -21,7 +21,8 @@ struct MqttApi {
   int (*set_login)(Client, const char* user, const char* password);
   int (*set_tls)(Client, const char* ca_file, const char* ca_path, const char* certificate, const char* key,
                  int (*password)(char*, int, int, void*));
-  int (*set_tls_insecure)(Client, bool);
+  int (*set_tls_options)(Client, int verify, const char* version, const char* ciphers);
+  int (*set_tls_insecure)(Client, bool);  // of the name in the certificate alone
   int (*connect)(Client, const char* host, int port, int keep_alive_s);  // begins to; loop() goes on with it
   int (*loop)(Client, int timeout_ms, int most_packets);
   int (*subscribe)(Client, int* id, const char* topic, int quality_of_service);
@@ -38,6 +39,8 @@ enum class MqttReturn : int { success = 0, no_connection = 4, refused = 5, lost 
 // The broker's answer to a connection (MQTT 3.1.1, table 3.1).
 inline constexpr int mqtt_bad_login = 4, mqtt_not_authorised = 5;
 inline constexpr int mqtt_subscription_refused = 0x80;
+
+inline constexpr int mqtt_verify_none = 0;  // of set_tls_options: SSL_VERIFY_NONE
 
 // The library, loaded and initialised once for the process. Null where it is not there.
 const MqttApi* mosquitto();

@@ -68,6 +68,18 @@ void MqttSource::drop() {
   granted_.reset();
 }
 
+// The library wants some certificates even where none is asked for: an empty folder has none.
+Answer<void> MqttSource::use_tls() {
+  if (!place_.tls()) return {};
+  const char* file = place_.ca_file.empty() ? nullptr : place_.ca_file.c_str();
+  if (const int code = api_.set_tls(client_, file, file ? nullptr : "/", nullptr, nullptr, nullptr); code != 0)
+    return std::unexpected(Trouble{MissingReason::io_error, "cannot use the certificates of " + place_.ca_file, ""});
+  if (!place_.insecure) return {};
+  api_.set_tls_options(client_, mqtt_verify_none, nullptr, nullptr);
+  api_.set_tls_insecure(client_, true);
+  return {};
+}
+
 Answer<void> MqttSource::begin() {
   drop();
   const KeepFromChildren keep;
@@ -77,11 +89,7 @@ Answer<void> MqttSource::begin() {
   api_.on_subscribe(client_, subscribed);
   api_.on_message(client_, received);
   if (!place_.user.empty()) api_.set_login(client_, place_.user.c_str(), place_.password ? place_.password->reveal() : nullptr);
-  if (!place_.ca_file.empty()) {
-    if (const int code = api_.set_tls(client_, place_.ca_file.c_str(), nullptr, nullptr, nullptr, nullptr); code != 0)
-      return std::unexpected(Trouble{MissingReason::io_error, "cannot use the certificates of " + place_.ca_file, ""});
-    if (place_.insecure) api_.set_tls_insecure(client_, true);
-  }
+  if (auto ready = use_tls(); !ready) return ready;
   const int code = api_.connect(client_, place_.host.c_str(), place_.port, place_.keep_alive_s);
   if (code != 0) return std::unexpected(trouble_of(code));
   return {};

@@ -20,11 +20,12 @@ struct MqttPlace {
   int port = 1883;
   std::string user;
   std::optional<Secret> password;
-  std::string ca_file;      // set: TLS
-  bool insecure = false;    // TLS, and any certificate will do
+  std::string ca_file;      // who vouches for the broker's certificate
+  bool insecure = false;    // any certificate will do
   std::string topic;        // without wildcards
   std::string pointer;      // JSON pointer to the number: "" where the message is the number
   int keep_alive_s = 60;
+  bool tls() const { return insecure || !ca_file.empty(); }
 };
 
 // What the newest message was worth.
@@ -51,6 +52,7 @@ class MqttSource final : public RemoteSource {
  private:
   Answer<void> connect(MonoTime deadline);
   Answer<void> begin();
+  Answer<void> use_tls();
   Answer<void> take_messages(MonoTime until);
   Answer<void> loop_once(Duration wait);
   Answer<RemoteAnswer> first_message(MonoTime deadline);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <list>
 
 namespace joulery {
 namespace {
@@ -18,8 +19,16 @@ class Echo : public HttpHandler {
     made.body = request.path + (loopback ? " loopback" : "");
     made.stream = request.path == "/stream";
     if (request.path == "/great") made.body.assign(32 << 20, 'x');
+    if (request.path == "/slow")
+      made.later = [this] {
+        while (!may_answer) usleep(1000);
+        HttpAnswer late;
+        late.body = "at last";
+        return late;
+      };
     return made;
   }
+  std::atomic<bool> may_answer = false;
   HttpAnswer refusal(int status, std::string_view why) override {
     HttpAnswer made;
     made.status = status;
@@ -121,6 +130,32 @@ TEST(HttpServer, StreamsHearEveryWakeAndAHeartBetween) {
   client.until(":\n\n");
   running.server.wake();
   EXPECT_NE(client.until("data: /stream\n\n").find("data: /stream\n\n"), std::string::npos);
+}
+
+TEST(HttpServer, AnAnswerThatTakesLongDelaysNobodyElse) {
+  Running running(HttpLimits{});
+  Client patient(running.server), gone(running.server), other(running.server);
+  gone.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  patient.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /after HTTP/1.1\r\nHost: x\r\n\r\n");
+  other.send("GET /quick HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(other.until("/quick loopback").find("/quick loopback"), std::string::npos);
+  running.echo.may_answer = true;
+  const std::string got = patient.until("/after loopback");
+  EXPECT_LT(got.find("at last"), got.find("/after loopback"));
+}
+
+TEST(HttpServer, TooManyLongQuestionsAreRefused) {
+  Running running(HttpLimits{});
+  std::list<Client> asking;
+  for (std::size_t i = 0; i < AnswerThread::most_waiting + 2; ++i)  // one of them is being made
+    asking.emplace_back(running.server).send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  std::size_t refused = 0;
+  Client last(running.server);
+  last.send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(last.until_hung_up().starts_with("HTTP/1.1 503 "));
+  running.echo.may_answer = true;
+  for (Client& one : asking) refused += one.until_hung_up().starts_with("HTTP/1.1 503 ") ? 1U : 0U;
+  EXPECT_LE(refused, 2U);
 }
 
 TEST(HttpServer, StopsWithStreamsOpenAndStartsNoMore) {
