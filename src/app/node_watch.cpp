@@ -100,6 +100,10 @@ ComponentReading reading_of(const Ledger& ledger, const Row& row, Interval when)
   return reading;
 }
 
+bool tells_memory(const Device& device) {
+  return std::ranges::any_of(device.meter->channels(), [](const Channel& channel) { return driver_of(channel.component) == Driver::memory; });
+}
+
 }  // namespace
 
 NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::unique_ptr<CpuAccount> cpu, Workloads workloads)
@@ -110,6 +114,7 @@ NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::uniqu
       rounds_(std::make_unique<Rounds>()),
       sampler_(devices_, plan_.interval, *rounds_),
       memory_(plan_.root),
+      counts_memory_(std::ranges::any_of(devices_, tells_memory)),
       accounts_(mono_now(), plan_.idle, plan_.linger) {
   rounds_->open(recorded_devices(devices_, sampler_));
 }
@@ -120,6 +125,7 @@ void NodeWatch::start() {
   sampler_.start();
   until_ = rounds_->window().complete_until();
   (void)cpu_->read();
+  if (counts_memory_) memory_.look();  // a crowd is taken in step by step: the first step need not wait for a tick
 }
 
 void NodeWatch::stop() { sampler_.stop(); }

@@ -84,7 +84,7 @@ class NodeWatch {
   Sampler sampler_;
   std::map<std::string, StaticPower> static_power_;  // by component
   ResidentMemory memory_;
-  bool counts_memory_ = false;                       // some component is driven by memory
+  bool counts_memory_;                               // some component is driven by memory
   std::unordered_map<std::int32_t, std::size_t> row_of_;       // of the tick that is made: a process' row, by pid
   MonoTime until_;
   mutable std::mutex mutex_;                         // over accounts_

@@ -31,7 +31,8 @@ std::vector<Energy> split(Energy whole, std::span<const double> weights) {
   const auto count = static_cast<std::int64_t>(remainders.size());
   std::ranges::nth_element(remainders, remainders.begin() + (left % count + count) % count, greater);
   for (std::int64_t k = 0; k < left; ++k) shares[remainders[static_cast<std::size_t>(k % count)].second] += microjoules(1);
-  for (std::int64_t k = 0; k > left; --k) shares[remainders[static_cast<std::size_t>((count + k % count - 1) % count)].second] -= microjoules(1);
+  for (std::int64_t k = 0; k > left; --k)
+    shares[remainders[static_cast<std::size_t>((count + k % count - 1) % count)].second] -= microjoules(1);
   return shares;
 }
 

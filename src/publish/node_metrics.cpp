@@ -133,9 +133,8 @@ void NodeMetrics::choose(Kind& kind, Uses& uses) const {
   }
   const std::size_t free = options_.most_consumers - std::min(options_.most_consumers, shown.size());
   const auto asked = static_cast<std::ptrdiff_t>(std::min(waiting.size(), std::max<std::size_t>(free, most_changes)));
-  std::ranges::partial_sort(waiting, waiting.begin() + asked, [](const Candidate& a, const Candidate& b) {
-    return a.watts != b.watts ? a.watts > b.watts : a.use < b.use;
-  });
+  std::ranges::partial_sort(waiting, waiting.begin() + asked,
+                            [](const Candidate& a, const Candidate& b) { return a.watts != b.watts ? a.watts > b.watts : a.use < b.use; });
   std::ranges::stable_sort(shown, std::ranges::less{}, &Candidate::watts);
   std::size_t next = 0;
   for (; next < waiting.size() && next < free; ++next)

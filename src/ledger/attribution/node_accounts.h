@@ -10,6 +10,7 @@
 // microjoule; a tick after which it would not is counted as a violation.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -92,6 +93,9 @@ class NodeAccounts {
 
  private:
   using Key = std::pair<ConsumerKind, std::string>;
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const { return std::hash<std::string>()(key.second) + static_cast<std::size_t>(key.first); }
+  };
   struct Consumer {
     ConsumerAccount account;
     ConsumerNumber number = 0;
@@ -144,7 +148,7 @@ class NodeAccounts {
   NodeAccount account_;                  // without its consumers
   IdlePolicy policy_;
   Duration linger_;
-  std::map<Key, Consumer> consumers_;
+  std::unordered_map<Key, Consumer, KeyHash> consumers_;
   std::unordered_map<ProcessId, Process, IdHash> processes_;
   std::vector<Consumer*> order_;         // all of them: a copy keeps their places, so that most of it stays as it is
   Belongings belongings_;

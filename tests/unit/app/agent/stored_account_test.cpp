@@ -45,8 +45,8 @@ ProcessTick process(std::int32_t pid, double cpu, bool ended) {
 }
 
 NodeTick tick_of(int begin, double joules_burnt, std::vector<ProcessTick> processes) {
-  const ComponentReading package{Component("node/cpu/package-0"), "rapl.powercap", Quality::measured, joules(joules_burnt), "",
-                                 std::nullopt, false};
+  const ComponentReading package{
+      Component("node/cpu/package-0"), "rapl.powercap", Quality::measured, joules(joules_burnt), "", std::nullopt, false};
   return {{at(begin), at(begin + 1)}, {package}, std::move(processes), {}, "ebpf", {}};
 }
 
