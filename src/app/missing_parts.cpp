@@ -82,7 +82,8 @@ std::vector<MissingPart> missing_parts(const Discovery& discovery) {
   for (const Finding& finding : discovery.findings)
     for (const auto& [kind, place] : unreadable_places)
       if (finding.kind == kind && finding.found && !finding.readable && (finding.device.starts_with("package-") || kind == "nvml"))
-        missing.push_back({Component(std::string(place) + finding.device), finding.reason});
+        if (const Component part(std::string(place) + finding.device); !measured(discovery, part))
+          missing.push_back({part, finding.reason});
   add_untold_cards(discovery, missing);
   // Where no package at all can be read, the line for all processors says it once.
   const bool all_processors = std::ranges::any_of(missing, [](const MissingPart& part) { return part.component.path() == "node/cpu"; });

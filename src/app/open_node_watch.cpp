@@ -5,20 +5,34 @@
 #include "app/command_line.h"
 #include "app/loaded_run.h"
 #include "app/measurement.h"
+#include "sense/agent/agent_meters.h"
 #include "sense/host/cpu_identity_reader.h"
 #include "sense/meters.h"
 #include "watch/open_cpu_account.h"
 #include "watch/workloads.h"
 
 namespace joulery {
-Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings) {
+namespace {
+
+Settings without_agents_meters(Settings settings) {
+  settings.set("agent.meters.socket", {std::string(), {"the agent itself", 0}});
+  return settings;
+}
+
+}  // namespace
+
+Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings, const ShareDevices& share) {
   const auto policy = parse_idle_policy(options.idle);
   if (!policy)
     return fail(ErrorCode::usage, "no policy for static power '" + options.idle + "'", "--idle", "separate, proportional, reserved");
   const auto fill = parse_fill(options.estimate);
   if (!fill) return std::unexpected(fill.error());
   const Machine machine(options.sysroot);
-  Discovery found = discover(machine, settings, Look::thorough);
+  Discovery found = discover(machine, share ? without_agents_meters(settings) : settings, Look::thorough);
+  if (share) {
+    std::erase_if(found.findings, [](const Finding& finding) { return finding.kind == agent_kind; });  // it was not looked for
+    share(found.devices);
+  }
   const CpuIdentity cpu = read_cpu_identity(machine);
   auto model = power_model_of(cpu);
   if (!model) return std::unexpected(model.error());

@@ -1,8 +1,10 @@
 // Makes a NodeWatch of what the user asked for and the machine has.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/node_watch.h"
 #include "config/settings.h"
@@ -25,7 +27,11 @@ struct OpenedNodeWatch {
   std::vector<Finding> findings;     // of the meters
 };
 
+// What an agent does to the devices before they are watched, so that others may read them too. It reads its own meters alone,
+// never those that an agent gives.
+using ShareDevices = std::function<void(std::vector<Device>&)>;
+
 // Errors: usage, with what the options may say; those of discovery.
-Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings);
+Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const Settings& settings, const ShareDevices& share = {});
 
 }  // namespace joulery

@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
+#include "app/agent_notes.h"
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/gpu_notes.h"
@@ -174,6 +177,7 @@ class Runner {
     plan_.facts.fill = choices->fill.value_or(Fill::automatic);
     plan_.facts.idle = recall_idle(discovery_);
     if (const auto gpus = read_cuda_gpus(machine_)) plan_.facts.notes = gpu_notes(*gpus, cuda_environment(gpus->driver));
+    std::ranges::move(agent_notes(discovery_.devices), std::back_inserter(plan_.facts.notes));
     if (o_.work) plan_.facts.work = {{o_.unit, *o_.work}};
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "app/agent_notes.h"
 #include "app/loaded_run.h"
 #include "app/measurement.h"
 #include "app/version.h"
@@ -72,6 +73,7 @@ Result<Report> Session::judge(MonoTime end) {
   facts.kind = kind_;
   facts.missing = missing_;
   facts.interval = interval_;
+  facts.notes = agent_notes(devices_);
   recording_.set(to_metadata(facts));
   const Result<LoadedRun> run = LoadedRun::load(recording_, {});
   if (!run) return std::unexpected(run.error());

@@ -34,6 +34,7 @@ constexpr FlagWords flag_words[] = {
     {"gpus-visible", false, "The command can see some of the GPUs alone; the energy of all is counted."},
     {"gpus-unclear", true, "Which GPUs the command can see is not certain."},
     {"gpu-shared", true, "A GPU is partitioned (MIG): its energy is the whole board's, which the command shares with other slices."},
+    {"by-agent", false, "The agent of this node read meters for this run."},
     {"counter-fell", true, "An energy counter began again during the run, as after a driver was loaded anew or a device reset."},
     {"sources-disagree", true, "Two meters of one component differ by more than their errors allow; the first is counted."},
     {"parts-exceed-whole", true, "Meters of parts show more energy than the meter of the whole that holds them; the parts are counted."},

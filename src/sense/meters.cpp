@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sense/agent/agent_meters.h"
 #include "sense/amd/amdsmi.h"
 #include "sense/amd/rocm_smi.h"
 #include "sense/aws/neuron.h"
@@ -62,6 +63,7 @@ constexpr MeterKind kinds[] = {
     {"prometheus", probe_prometheus, true},
     {"cpu", local<probe_cpu>},
     {"memory", local<probe_memory>},
+    {agent_kind, probe_agent},
 };
 
 template <class T>
@@ -94,7 +96,12 @@ Discovery discover(const Machine& machine, const Settings& settings, Look look) 
   auto remote = probe_remote_kinds(machine, settings);
   for (const MeterKind& kind : kinds) {
     Discovery found = kind.remote ? remote.at(kind.name).get() : kind.probe(machine, settings);
-    second_ways.take(found);
+    if (kind.name == agent_kind) {
+      second_ways.take_second_hand(found);
+      supersede(all.findings, found);
+    } else {
+      second_ways.take(found);
+    }
     append(all.devices, found.devices);
     append(all.findings, found.findings);
   }

@@ -14,6 +14,7 @@ constexpr Row rows[] = {
     {Obstacle::powercap_root_only,
      {"energy_uj can be read by root alone (mode 0400): Linux ships it so since CVE-2020-8694, as fine power readings can "
       "leak secrets to other users of the machine",
+      "sudo systemctl enable --now joulery-agent  # reads them for every user, rounded, for fine readings leak\n"
       "sudo chmod a+r /sys/class/powercap/*/energy_uj  # for every user, until the next boot\n"
       "echo 'SUBSYSTEM==\"powercap\", ACTION==\"add\", RUN+=\"/bin/chmod a+r /sys%p/energy_uj\"' | sudo tee "
       "/etc/udev/rules.d/60-joulery-rapl.rules && sudo udevadm trigger --action=add --subsystem-match=powercap  # for every user, for "

@@ -98,7 +98,17 @@ void SecondWays::take(Discovery& found) {
     aside_.push_back({std::move(device), by, std::move(counters)});
   }
   std::erase_if(found.devices, [](const Device& device) { return device.meter == nullptr; });
-  for (Device& device : found.devices) learn(device);
+  for (Device& device : found.devices) {
+    taken_.emplace(device.kind, device.name);
+    learn(device);
+  }
+}
+
+void SecondWays::take_second_hand(Discovery& found) {
+  const auto needless = [&](const Device& device) { return taken_.contains({device.kind, device.name}) || !covering(device).empty(); };
+  for (const Device& device : found.devices)
+    if (needless(device)) std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
+  std::erase_if(found.devices, needless);
 }
 
 void SecondWays::settle(Discovery& all) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sense/meter.h"
@@ -15,6 +17,9 @@ class SecondWays {
  public:
   // Takes `found` of one kind, in order of preference: what an earlier kind's fast devices cover already is put aside.
   void take(Discovery& found);
+  // The same of devices that another program reads for us, rounded perhaps: what is measured without it, under the same kind and
+  // name or otherwise, is left out with its findings, and never compared.
+  void take_second_hand(Discovery& found);
   // Compares what was put aside with what covers it: for 50 ms, where there is any. Devices that disagree go back to `all`,
   // whose findings tell of all of them.
   void settle(Discovery& all);
@@ -40,6 +45,7 @@ class SecondWays {
 
   std::map<Component, Source> known_;  // components that fast devices really gave a value for when asked once
   std::vector<Aside> aside_;
+  std::set<std::pair<std::string, std::string>> taken_;  // kind and name
 };
 
 }  // namespace joulery

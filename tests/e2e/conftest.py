@@ -45,7 +45,8 @@ def joulery():
 def clean_environment(home):
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("JOULERY", "XDG_", "NO_COLOR", "LC_", "LANG"))}
     keep.update(HOME=str(home), XDG_DATA_HOME=str(home / "data"), XDG_CONFIG_HOME=str(home / "config"),
-                XDG_CACHE_HOME=str(home / "cache"), XDG_STATE_HOME=str(home / "state"), LANG="C.UTF-8")
+                XDG_CACHE_HOME=str(home / "cache"), XDG_STATE_HOME=str(home / "state"), LANG="C.UTF-8",
+                JOULERY_AGENT_METERS_SOCKET="")  # no agent of this machine, unless a test names its own
     return keep
 
 

@@ -15,6 +15,7 @@
 
 #include "app/agent/confinement.h"
 #include "app/agent/learnt_file.h"
+#include "app/agent/meter_socket.h"
 #include "app/agent/node_view.h"
 #include "app/agent/push.h"
 #include "app/agent/serve.h"
@@ -23,6 +24,7 @@
 #include "app/agent/stored_account.h"
 #include "app/version.h"
 #include "core/units.h"
+#include "sense/agent/meter_connection.h"
 
 namespace joulery {
 namespace {
@@ -75,7 +77,9 @@ std::string host_id() {
 
 struct Agent::Parts {
   NodeWatchOptions options;
+  SharedDevices shared;
   OpenedNodeWatch opened;
+  std::unique_ptr<MeterSocket> meters;  // null where nobody else may read them
   std::string folder;
   std::unique_ptr<Store> store;
   std::unique_ptr<StoreThread> storing;
@@ -87,6 +91,7 @@ struct Agent::Parts {
   MonoTime begin, next_learnt;
   std::int64_t ticks = 0, late = 0;
 
+  Result<void> give_meters(const Settings& settings, std::vector<std::string>& warnings);
   void start();
   void tick();
   void push_due(WallTime at, bool last);
@@ -110,13 +115,15 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   if (!serving) return std::unexpected(serving.error());
   if (!options.listen.empty()) serving->listen = {options.listen};
   serving->version = version;
-  auto opened = open_node_watch(options.watch, settings);
+  auto opened = open_node_watch(options.watch, settings, [&](auto& devices) { parts.shared.share(devices, options.watch.interval); });
   if (!opened) return std::unexpected(opened.error());
   parts.opened = std::move(*opened);
   auto store = Store::open(parts.folder);
   if (!store) return std::unexpected(store.error());
   parts.store = std::move(*store);
   parts.opened.watch->restore(read_learnt(parts.folder + "/static_power.json"));
+  std::vector<std::string> warnings = serving->warnings;
+  if (const auto given = parts.give_meters(settings, warnings); !given) return std::unexpected(given.error());
   if (options.confined) {
     const auto confined =
         confine(std::ranges::any_of(parts.opened.findings, [](const Finding& f) { return f.kind == "neuron" && f.found; }));
@@ -125,7 +132,6 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   // From here on there are threads; each has what the process has left.
   parts.stored = std::make_unique<StoredAccount>(*parts.store);
   parts.history = std::make_unique<StoreHistory>(parts.folder);
-  std::vector<std::string> warnings = serving->warnings;
   const PushIdentity identity{host_name(), host_id(), version, wall_now()};
   auto push = PushService::start(settings, identity, parts.folder + "/push", warnings);
   if (!push) return std::unexpected(push.error());
@@ -139,7 +145,27 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   return agent;
 }
 
+// The socket is there before rights are given up, and answers only afterwards.
+Result<void> Agent::Parts::give_meters(const Settings& settings, std::vector<std::string>& warnings) {
+  auto scopes = MeterScopes::from(settings, warnings);
+  if (!scopes) return std::unexpected(scopes.error());
+  const auto set = settings.text("agent.meters.socket");
+  if (!set) return std::unexpected(set.error());
+  // Who watches a recorded tree does not pass it for this machine unless told to.
+  const std::string usual = !options.sysroot.empty() ? "" : ::geteuid() == 0 ? system_meter_socket : user_meter_socket();
+  const std::string path = set->value_or(usual);
+  if (path.empty()) return {};
+  meters = std::make_unique<MeterSocket>(shared, *std::move(scopes), version);
+  if (const auto listening = meters->listen(path); !listening) {
+    warnings.push_back("gives its meters to nobody: " + listening.error().line());
+    meters.reset();
+  }
+  return {};
+}
+
 void Agent::Parts::start() {
+  if (meters)
+    if (const auto started = meters->start(); !started) say("gives its meters to nobody: " + started.error().line());
   storing = std::make_unique<StoreThread>(*store, say);
   opened.watch->start();
   begin = mono_now();
@@ -151,8 +177,9 @@ std::string Agent::ready_line() const {
   std::string addresses;
   for (const std::string& address : parts_->server->addresses()) addresses += (addresses.empty() ? "" : ", ") + address;
   const auto readable = std::ranges::count_if(parts_->opened.findings, &Finding::readable);
-  return fmt::format("joulery agent {}: ready; serves {}; reads {} meter{}; stores in {}\n", version, addresses, readable,
-                     readable == 1 ? "" : "s", parts_->folder);
+  const std::string given = parts_->meters ? " and gives them at " + parts_->meters->path() : "";
+  return fmt::format("joulery agent {}: ready; serves {}; reads {} meter{}{}; stores in {}\n", version, addresses, readable,
+                     readable == 1 ? "" : "s", given, parts_->folder);
 }
 
 AgentHealth Agent::Parts::health() const {
@@ -230,6 +257,7 @@ void Agent::run(const SignalGate& gate) {
   }
   notify("STOPPING=1");
   parts.server->stop();
+  parts.meters.reset();
   parts.opened.watch->stop();
   parts.tick();
   parts.push_due(wall_now(), true);

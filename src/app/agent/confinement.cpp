@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -102,17 +103,19 @@ bool is_kept(int capability) {
   return false;
 }
 
+// How many it had and has no longer. What may ever be had again goes too, where this process may say so (root).
 Result<int> drop_capabilities() {
-  int dropped = 0;
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
-    if (!is_kept(capability) && ::prctl(PR_CAPBSET_READ, capability) == 1 && ::prctl(PR_CAPBSET_DROP, capability) == 0) ++dropped;
+    if (!is_kept(capability)) (void)::prctl(PR_CAPBSET_DROP, capability);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[2]{};
   if (::syscall(SYS_capget, &header, sets) != 0)
     return std::unexpected(error_from_errno(errno, "cannot read this process's rights", "capget"));
   std::uint32_t kept[2]{};
   for (const int capability : kept_capabilities) kept[capability / 32] |= 1u << (capability % 32);
+  int dropped = 0;
   for (int i = 0; i < 2; ++i) {
+    dropped += std::popcount(sets[i].permitted & ~kept[i]);
     sets[i].permitted &= kept[i];
     sets[i].effective &= kept[i];
     sets[i].inheritable = 0;

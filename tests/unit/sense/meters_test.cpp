@@ -19,7 +19,7 @@ TEST(Meters, EveryKindIsThereOnceInOrderOfPreference) {
   for (const MeterKind& kind : meter_kinds()) names.push_back(kind.name);
   EXPECT_THAT(names, ElementsAre("rapl.powercap", "rapl.perf", "rapl.msr", "amdsmi", "rocm_smi", "level_zero", "hlml", "neuron", "tpu",
                                  "hwmon", "jetson.iio", "nvml", "ipmi", "ipmi-lan", "redfish", "battery", "snmp", "mqtt", "http-json",
-                                 "prometheus", "cpu", "memory"));
+                                 "prometheus", "cpu", "memory", "agent"));
 }
 
 // What holds for a machine without anything, for this one, and for one with everything that a tree can show.

@@ -78,5 +78,37 @@ TEST(SecondWays, WhatStandsStillOnBothSidesAgrees) {
   EXPECT_EQ(settled(burner("rapl.powercap", "node/cpu/package-0", 0), burner("rapl.perf", "node/cpu/package-0", 0)).devices.size(), 1u);
 }
 
+// What an agent gives comes last and is never compared: it may be rounded.
+Discovery with_second_hand(Device first, Device second) {
+  SecondWays ways;
+  Discovery all = of(std::move(first)), given;
+  given.findings.push_back(readable_finding(second.kind, second.name));
+  given.devices.push_back(std::move(second));
+  ways.take(all);
+  ways.take_second_hand(given);
+  ways.settle(given);
+  return given;
+}
+
+TEST(SecondWays, WhatAnotherProgramReadsIsLeftOutWhereItIsMeasuredHere) {
+  for (const char* kind : {"rapl.powercap", "rapl.perf"}) {
+    const Discovery given = with_second_hand(burner(kind, "node/cpu/package-0", 10), burner("rapl.powercap", "node/cpu/package-0", 40));
+    EXPECT_THAT(given.devices, IsEmpty()) << kind;
+    EXPECT_THAT(given.findings, IsEmpty()) << kind;
+  }
+}
+
+TEST(SecondWays, ASlowDeviceOfTheSameNameIsTheSame) {
+  Device slow = burner("redfish", "node", 10), given = burner("redfish", "node", 10);
+  slow.slow = given.slow = true;
+  EXPECT_THAT(with_second_hand(std::move(slow), std::move(given)).devices, IsEmpty());
+}
+
+TEST(SecondWays, WhatIsMeasuredBySomebodyElseAloneIsKept) {
+  const Discovery given = with_second_hand(burner("rapl.powercap", "node/cpu/package-0", 10), burner("hwmon", "node/board/soc", 4));
+  EXPECT_EQ(given.devices.size(), 1u);
+  EXPECT_EQ(given.findings.size(), 1u);
+}
+
 }  // namespace
 }  // namespace joulery

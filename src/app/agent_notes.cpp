@@ -1,0 +1,17 @@
+#include "app/agent_notes.h"
+
+#include <algorithm>
+
+#include "sense/agent/agent_meters.h"
+
+namespace joulery {
+
+std::vector<std::string> agent_notes(const std::vector<Device>& devices) {
+  std::string names;
+  for (const Device& device : devices)
+    if (std::ranges::find(device.remarks, by_agent) != device.remarks.end())
+      names += (names.empty() ? "" : ", ") + device.kind + " " + device.name;
+  return names.empty() ? std::vector<std::string>() : std::vector<std::string>{"by-agent: " + names};
+}
+
+}  // namespace joulery
