@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "app/measurement.h"
 #include "ledger/attribution/accelerator_use.h"
@@ -226,9 +227,9 @@ void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
 // Those that only hold memory, and are known to the accounts, are told by the least that says so: they are the crowd.
 void NodeWatch::add_memory(const CpuUses& uses, NodeTick& tick) {
   for (const CpuUse& use : uses.processes) memory_.ran(use);
-  for (const auto& [pid, holder] : memory_.look()) {
+  for (auto& [pid, holder] : memory_.look()) {
     if (holder.bytes == 0) continue;
-    if (!row_of_.contains(pid) && accounts_.knows(holder.id)) {
+    if (std::exchange(holder.introduced, true) && !row_of_.contains(pid)) {
       tick.held.push_back({holder.id, holder.bytes});
       continue;
     }

@@ -23,7 +23,8 @@ bool ResidentMemory::identify(std::int32_t pid, Holder& holder) const {
   const auto stat = read_proc_stat(folder + "/stat");
   struct stat about{};
   if (!stat || ::stat(folder.c_str(), &about) != 0) return false;
-  holder = {{pid, stat->start_ticks}, stat->parent, about.st_uid, stat->name, holder.bytes, holder.ran};
+  const ProcessId id{pid, stat->start_ticks};
+  holder = {id, stat->parent, about.st_uid, stat->name, holder.bytes, holder.ran, holder.introduced && holder.id == id};
   return true;
 }
 
@@ -55,7 +56,7 @@ void ResidentMemory::ran(const CpuUse& use) {
   if (!known) newest_.push_back(use.id);
   Holder& holder = known ? found->second : holders_[use.id.pid];
   const std::int64_t bytes = known ? holder.bytes : 0;
-  holder = {use.id, use.parent, use.user, use.name, bytes, true};
+  holder = {use.id, use.parent, use.user, use.name, bytes, true, known && holder.introduced};
 }
 
 // All that live, and who of them is not known.
@@ -87,7 +88,7 @@ void ResidentMemory::read_new() {
   }
 }
 
-const std::unordered_map<std::int32_t, ResidentMemory::Holder>& ResidentMemory::look() {
+std::unordered_map<std::int32_t, ResidentMemory::Holder>& ResidentMemory::look() {
   const unsigned look = look_++;
   read_new();
   if (look % looks_between_lists == 0) list();

@@ -28,6 +28,7 @@ class ResidentMemory {
     std::string name;
     std::int64_t bytes = 0;  // resident, shared pages too (field 2 of /proc/PID/statm); 0: a kernel thread, or not read yet
     bool ran = false;        // since its memory was read
+    bool introduced = false; // the caller's own note; false again for another process
   };
 
   // `root` holds proc/, "" for this machine.
@@ -36,7 +37,7 @@ class ResidentMemory {
   // It ran since the last look, or has ended. Before look().
   void ran(const CpuUse& use);
   // By pid. Valid until the next look.
-  const std::unordered_map<std::int32_t, Holder>& look();
+  std::unordered_map<std::int32_t, Holder>& look();
 
  private:
   void list();

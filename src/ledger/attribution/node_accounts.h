@@ -45,7 +45,7 @@ struct ProcessTick {
   bool ended = false;
 };
 
-// A process that did nothing in the tick but hold memory. The accounts know it from a ProcessTick before (NodeAccounts::knows).
+// A process that did nothing in the tick but hold memory. The accounts know it from a ProcessTick before; else it is nobody's.
 struct MemoryHeld {
   ProcessId id;
   std::int64_t bytes = 0;
@@ -77,8 +77,6 @@ class NodeAccounts {
 
   void add(const NodeTick& tick);
 
-  // True for a process that was told and has not ended since.
-  bool knows(const ProcessId& id) const { return processes_.contains(id); }
   // All of it; costs a copy of every account. The second form reuses what `into` holds.
   NodeAccount account() const;
   void account(NodeAccount& into) const;

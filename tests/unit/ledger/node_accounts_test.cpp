@@ -134,8 +134,6 @@ TEST(NodeAccounts, WhoOnlyHoldsMemoryHasItsShareAndIsBookedWhereItBelongs) {
   ProcessTick runner = process(2, "sh", 1);
   runner.use.memory = 100;
   accounts.add(tick_of(0, {package(10), dram(4)}, {sleeper, runner}));
-  EXPECT_TRUE(accounts.knows({1, 10}));
-  EXPECT_FALSE(accounts.knows({1, 11}));
   NodeTick tick = tick_of(1, {package(10), dram(4)}, {runner});
   tick.held = {{{1, 10}, 300}};
   accounts.add(tick);
