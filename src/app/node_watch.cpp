@@ -102,7 +102,8 @@ ComponentReading reading_of(const Ledger& ledger, const Row& row, Interval when)
 }
 
 bool tells_memory(const Device& device) {
-  return std::ranges::any_of(device.meter->channels(), [](const Channel& channel) { return driver_of(channel.component) == Driver::memory; });
+  return std::ranges::any_of(device.meter->channels(),
+                             [](const Channel& channel) { return driver_of(channel.component) == Driver::memory; });
 }
 
 }  // namespace
