@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "app/measurement.h"
 #include "ledger/attribution/accelerator_use.h"
@@ -95,6 +96,11 @@ ComponentReading reading_of(const Ledger& ledger, const Row& row, Interval when)
   return reading;
 }
 
+bool tells_memory(const Device& device) {
+  return std::ranges::any_of(device.meter->channels(),
+                             [](const Channel& channel) { return driver_of(channel.component) == Driver::memory; });
+}
+
 }  // namespace
 
 NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::unique_ptr<CpuAccount> cpu, Workloads workloads)
@@ -105,6 +111,7 @@ NodeWatch::NodeWatch(NodeWatchPlan plan, std::vector<Device> devices, std::uniqu
       rounds_(std::make_unique<Rounds>()),
       sampler_(devices_, plan_.interval, *rounds_),
       memory_(plan_.root),
+      counts_memory_(std::ranges::any_of(devices_, tells_memory)),
       accounts_(mono_now(), plan_.idle, plan_.linger) {
   rounds_->open(recorded_devices(devices_, sampler_));
   if (plan_.idle == IdlePolicy::reserved) reservations_.emplace(plan_.root, plan_.threads);
@@ -116,6 +123,7 @@ void NodeWatch::start() {
   sampler_.start();
   until_ = rounds_->window().complete_until();
   (void)cpu_->read();
+  if (counts_memory_) memory_.look();  // a crowd is taken in step by step: the first step need not wait for a tick
 }
 
 void NodeWatch::stop() { sampler_.stop(); }
@@ -135,8 +143,14 @@ bool NodeWatch::tick() {
 }
 
 NodeAccount NodeWatch::account() const {
+  NodeAccount account;
+  this->account(account);
+  return account;
+}
+
+void NodeWatch::account(NodeAccount& into) const {
   const std::lock_guard lock(mutex_);
-  return accounts_.account();
+  accounts_.account(into);
 }
 
 std::vector<NodeWatch::DeviceState> NodeWatch::device_states() const {
@@ -159,7 +173,7 @@ NodeTick NodeWatch::judge(Interval when) {
   const auto uses = cpu_->read();
   row_of_.clear();
   if (uses) add_processes(*uses, tick);
-  if (counts_memory_) add_memory(tick);
+  if (counts_memory_) add_memory(uses ? *uses : CpuUses{}, tick);
   Duration used = tick.unattributed_cpu;
   for (const ProcessTick& process : tick.processes) used += process.use.cpu;
   const double available = to_seconds(when.length()) * plan_.threads;
@@ -208,11 +222,15 @@ void NodeWatch::add_processes(const CpuUses& uses, NodeTick& tick) {
   }
 }
 
-void NodeWatch::add_memory(NodeTick& tick) {
-  for (const ProcessTick& process : tick.processes)
-    if (process.ended) memory_.forget(process.id);
-  for (const auto& [pid, holder] : memory_.look()) {
+// Those that only hold memory, and are known to the accounts, are told by the least that says so: they are the crowd.
+void NodeWatch::add_memory(const CpuUses& uses, NodeTick& tick) {
+  for (const CpuUse& use : uses.processes) memory_.ran(use);
+  for (auto& [pid, holder] : memory_.look()) {
     if (holder.bytes == 0) continue;
+    if (std::exchange(holder.introduced, true) && !row_of_.contains(pid)) {
+      tick.held.push_back({holder.id, holder.bytes});
+      continue;
+    }
     CpuUse use;
     use.id = holder.id;
     use.parent = holder.parent;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "app/live_window.h"
@@ -56,6 +57,7 @@ class NodeWatch {
 
   // By any thread.
   NodeAccount account() const;
+  void account(NodeAccount& into) const;  // reuses what `into` holds
   // Of the last tick, for who keeps a history; by the thread that ticks.
   const NodeAccounts& accounts() const { return accounts_; }
   MonoTime now() const { return until_; }
@@ -71,7 +73,7 @@ class NodeWatch {
   NodeTick judge(Interval when);
   void add_components(const MemoryRecording& recording, Interval when, double cpu_use, NodeTick& tick);
   void add_processes(const CpuUses& uses, NodeTick& tick);
-  void add_memory(NodeTick& tick);
+  void add_memory(const CpuUses& uses, NodeTick& tick);
   ProcessTick& process_at(const CpuUse& use, NodeTick& tick);
   std::optional<CpuUse> process_of(std::int32_t pid) const;
 
@@ -84,8 +86,8 @@ class NodeWatch {
   std::map<std::string, StaticPower> static_power_;  // by component
   std::optional<Reservations> reservations_;         // where static power goes by them
   ResidentMemory memory_;
-  bool counts_memory_ = false;                       // some component is driven by memory
-  std::map<std::int32_t, std::size_t> row_of_;       // of the tick that is made: a process' row, by pid
+  bool counts_memory_;                               // some component is driven by memory
+  std::unordered_map<std::int32_t, std::size_t> row_of_;       // of the tick that is made: a process' row, by pid
   MonoTime until_;
   mutable std::mutex mutex_;                         // over accounts_
   NodeAccounts accounts_;

@@ -39,6 +39,15 @@ struct ComponentAccount {
   std::optional<Power> idle;       // its static power; empty while that is not known: then nothing was booked as idle either
 };
 
+// Names and values, by name. Flat, for a node has thousands of consumers.
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+inline const std::string* find_label(const Labels& labels, std::string_view name) {
+  for (const auto& label : labels)
+    if (label.first == name) return &label.second;
+  return nullptr;
+}
+
 // One consumer; `energy` runs beside NodeAccount::components.
 struct ConsumerAccount {
   ConsumerKind kind = ConsumerKind::process;
@@ -47,7 +56,8 @@ struct ConsumerAccount {
   std::vector<Energy> energy;      // so far
   std::optional<Power> power;      // over the last tick, all components
   Duration cpu;                    // so far
-  std::map<std::string, std::string> labels;  // of a process: pid, user, container …; of others what identifies them further
+  Labels labels;                   // of a process: pid, user, container …; of others what identifies them further
+  std::uint64_t version = 0;       // of kind, name and labels: where two have the same, those are the same; 0: not known
 };
 
 // For how long a meter's readings were missing, by meter and reason.
@@ -58,7 +68,7 @@ struct NodeAccount {
   Duration tick;                   // the last one
   std::vector<ComponentAccount> components;  // counted once each: their sum is the node
   std::vector<ComponentAccount> overlaps;    // shown apart, never added
-  std::vector<ConsumerAccount> consumers;    // by kind, then by energy, the greatest first
+  std::vector<ConsumerAccount> consumers;    // in no order that means anything
   MissingTimes missing;
   std::int64_t violations = 0;     // ticks whose parts did not sum to the whole: 0, or a fault of ours
   std::string method;              // how CPU time is known: "ebpf", "proc"

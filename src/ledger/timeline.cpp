@@ -122,12 +122,13 @@ Result<Timeline> Timeline::from(const Recording& recording, int threads) {
         timeline.sources.push_back({device.kind, device.name, device.channels[c], Track(), {}});
       }
   }
-  for_each_index(work.size(), [&](std::size_t i) {
+  const auto make_track = [&](std::size_t i) {
     EnergySource& source = timeline.sources[i];
     source.updates = updates_of(source.channel, *work[i].times, *work[i].column);
     source.track = track_of(source.channel, *work[i].times, *work[i].column, timeline.suspensions);
     source.track.worsen(known_as(source.meter));
-  });
+  };
+  for_each_index(work.size(), make_track, helpers_for(work.size() * static_cast<std::size_t>(timeline.rounds)));
   const auto run_begin = instant(recording.metadata(), "run_begin_ns"), run_end = instant(recording.metadata(), "run_end_ns");
   timeline.run_ended = run_end.has_value();
   timeline.run.begin =

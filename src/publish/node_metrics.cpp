@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "publish/utf8.h"
@@ -75,9 +76,11 @@ void add_power(MetricFamily& watts, std::string_view kind, std::string_view name
   watts.samples.push_back({{{"kind", std::string(kind)}, {"name", std::string(name)}}, MetricValue::of(power)});
 }
 
-void add(std::vector<Energy>& sums, const std::vector<Energy>& more) {
+void add(std::vector<Energy>& sums, std::span<const Energy> more) {
   for (std::size_t i = 0; i < std::min(sums.size(), more.size()); ++i) sums[i] += more[i];
 }
+
+Energy at(std::span<const Energy> energies, std::size_t place) { return place < energies.size() ? energies[place] : Energy(); }
 
 void add(std::optional<Power>& sum, const std::optional<Power>& more) {
   if (more) sum = sum.value_or(Power()) + *more;
@@ -86,7 +89,7 @@ void add(std::optional<Power>& sum, const std::optional<Power>& more) {
 bool shares_a_line(std::string_view name) { return name == "(ended)" || name == other_consumers; }
 
 // One that has fallen is another process with the number and name of one that has ended.
-bool has_fallen(const std::vector<Energy>& now, const std::vector<Energy>& before) {
+bool has_fallen(std::span<const Energy> now, std::span<const Energy> before) {
   for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i)
     if (now[i] < before[i]) return true;
   return false;
@@ -107,52 +110,63 @@ std::vector<MetricFamily> NodeMetrics::all_families() {
   return families;
 }
 
-void NodeMetrics::choose(Kind& kind, const Uses& uses) const {
-  std::erase_if(kind.before, [&](const auto& line) { return !uses.contains(line.first); });
+void NodeMetrics::choose(Kind& kind, Uses& uses) const {
   struct Candidate {
     double watts;
-    const std::string* name;
+    Use* use;
   };
   std::vector<Candidate> waiting, shown;
-  for (const auto& [name, use] : uses) {
-    if (shares_a_line(name)) continue;
-    const auto line = kind.before.find(name);
-    if (line != kind.before.end() && has_fallen(use.energy, line->second)) line->second.clear();
-    (line == kind.before.end() ? waiting : shown).push_back({watts_of(use.power), &name});
+  Lines lines;  // of those that are still there
+  const auto give = [&](Use& use, std::span<const Energy> from) {
+    use.line = &lines.insert_or_assign(std::string(use.name), std::vector<Energy>(from.begin(), from.end())).first->second;
+  };
+  for (Use& use : uses) {
+    if (shares_a_line(use.name)) continue;
+    const auto line = kind.lines.find(use.name);
+    if (line == kind.lines.end()) {
+      waiting.push_back({watts_of(use.power), &use});
+      continue;
+    }
+    if (has_fallen(use.energy, line->second)) line->second.clear();
+    use.line = &lines.insert(kind.lines.extract(line)).position->second;
+    shown.push_back({watts_of(use.power), &use});
   }
-  std::ranges::stable_sort(waiting, std::ranges::greater{}, &Candidate::watts);
+  const std::size_t free = options_.most_consumers - std::min(options_.most_consumers, shown.size());
+  const auto asked = static_cast<std::ptrdiff_t>(std::min(waiting.size(), std::max<std::size_t>(free, most_changes)));
+  std::ranges::partial_sort(waiting, waiting.begin() + asked,
+                            [](const Candidate& a, const Candidate& b) { return a.watts != b.watts ? a.watts > b.watts : a.use < b.use; });
   std::ranges::stable_sort(shown, std::ranges::less{}, &Candidate::watts);
   std::size_t next = 0;
-  for (; next < waiting.size() && kind.before.size() < options_.most_consumers; ++next)
-    kind.before[*waiting[next].name] = kind.crowded ? uses.at(*waiting[next].name).energy : std::vector<Energy>();
+  for (; next < waiting.size() && next < free; ++next)
+    give(*waiting[next].use, kind.crowded ? waiting[next].use->energy : std::span<const Energy>());
   for (std::size_t i = 0; next < waiting.size() && i < shown.size() && i < most_changes; ++i, ++next) {
     if (waiting[next].watts < takes_over_at * shown[i].watts + at_least_watts) break;
-    kind.before.erase(*shown[i].name);
-    kind.before[*waiting[next].name] = uses.at(*waiting[next].name).energy;
+    lines.erase(lines.find(shown[i].use->name));
+    shown[i].use->line = nullptr;
+    give(*waiting[next].use, waiting[next].use->energy);
   }
-  kind.crowded = kind.before.size() < waiting.size() + shown.size();
+  kind.lines = std::move(lines);
+  kind.crowded = kind.lines.size() < waiting.size() + shown.size();
 }
 
-void NodeMetrics::add_kind(ConsumerKind kind, const Uses& uses, const std::vector<std::string>& components, MetricFamily& joules,
+void NodeMetrics::add_kind(ConsumerKind kind, Uses& uses, const std::vector<std::string>& components, MetricFamily& joules,
                            MetricFamily& watts) {
-  Kind& state = kinds_[kind];
-  choose(state, uses);
+  choose(kinds_[kind], uses);
   std::vector<Energy> rest(components.size());
   std::optional<Power> rest_power;
-  for (const auto& [name, use] : uses) {
+  for (const Use& use : uses) {
     add(rest, use.energy);
-    const auto line = state.before.find(name);
-    if (line == state.before.end()) {
+    if (!use.line) {
       add(rest_power, use.power);
       continue;
     }
     for (std::size_t i = 0; i < components.size() && i < use.energy.size(); ++i) {
-      const Energy own = use.energy[i] - (i < line->second.size() ? line->second[i] : Energy());
+      const Energy own = use.energy[i] - at(*use.line, i);
       if (own == Energy()) continue;
       rest[i] -= own;
-      add_consumer(joules, name_of(kind), name, components[i], own);
+      add_consumer(joules, name_of(kind), use.name, components[i], own);
     }
-    if (use.power) add_power(watts, name_of(kind), name, *use.power);
+    if (use.power) add_power(watts, name_of(kind), use.name, *use.power);
   }
   for (std::size_t i = 0; i < components.size(); ++i) add_consumer(joules, name_of(kind), other_consumers, components[i], rest[i]);
   if (rest_power) add_power(watts, name_of(kind), other_consumers, *rest_power);
@@ -161,7 +175,7 @@ void NodeMetrics::add_kind(ConsumerKind kind, const Uses& uses, const std::vecto
 void NodeMetrics::follow(const std::vector<std::string>& components) {
   if (components == components_) return;
   for (auto& kind : kinds_) {
-    for (auto& line : kind.second.before) {
+    for (auto& line : kind.second.lines) {
       std::vector<Energy> moved(components.size());
       for (std::size_t i = 0; i < components.size(); ++i) {
         const auto old = static_cast<std::size_t>(std::ranges::find(components_, components[i]) - components_.begin());
@@ -173,26 +187,52 @@ void NodeMetrics::follow(const std::vector<std::string>& components) {
   components_ = components;
 }
 
+NodeMetrics::Uses NodeMetrics::merged(const Uses& uses, Made& made) {
+  std::map<std::string_view, Use> by_name;
+  for (const Use& use : uses) {
+    const auto [place, is_new] = by_name.try_emplace(use.name, use);
+    if (is_new) continue;
+    std::vector<Energy>& sums = made.sums.emplace_back(std::max(place->second.energy.size(), use.energy.size()));
+    add(sums, place->second.energy);
+    add(sums, use.energy);
+    place->second.energy = sums;
+    add(place->second.power, use.power);
+  }
+  Uses all;
+  for (const auto& named : by_name) all.push_back(named.second);
+  return all;
+}
+
+// Names that are no UTF-8 are made so, and may then be the same.
+std::map<ConsumerKind, NodeMetrics::Uses> NodeMetrics::uses_of(const NodeAccount& account, Made& made) {
+  std::map<ConsumerKind, Uses> kinds;
+  std::set<ConsumerKind> renamed;
+  for (const ConsumerAccount& consumer : account.consumers) {
+    std::string_view name = consumer.name;
+    if (std::string valid = valid_utf8(name); valid != name) {
+      name = made.names.emplace_back(std::move(valid));
+      renamed.insert(consumer.kind);
+    }
+    kinds[consumer.kind].push_back({name, consumer.energy, consumer.power});
+  }
+  for (const ConsumerKind kind : renamed) kinds[kind] = merged(kinds[kind], made);
+  return kinds;
+}
+
 void NodeMetrics::add_consumers(const NodeAccount& account, MetricFamily& joules, MetricFamily& watts) {
   std::vector<std::string> components;
   components.reserve(account.components.size());
   for (const ComponentAccount& component : account.components) components.push_back(valid_utf8(component.component));
   follow(components);
-  std::map<ConsumerKind, Uses> kinds;
-  for (const ConsumerAccount& consumer : account.consumers) {
-    Use& use = kinds[consumer.kind][valid_utf8(consumer.name)];
-    use.energy.resize(components.size());
-    add(use.energy, consumer.energy);
-    add(use.power, consumer.power);
-  }
-  for (const auto& [kind, uses] : kinds) {
+  Made made;
+  for (auto& [kind, uses] : uses_of(account, made)) {
     if (kind != ConsumerKind::idle && kind != ConsumerKind::unattributed) {
       add_kind(kind, uses, components, joules, watts);
       continue;
     }
-    for (const auto& [name, use] : uses) {
-      for (std::size_t i = 0; i < components.size(); ++i) add_consumer(joules, name_of(kind), name, components[i], use.energy[i]);
-      if (use.power) add_power(watts, name_of(kind), name, *use.power);
+    for (const Use& use : uses) {
+      for (std::size_t i = 0; i < components.size(); ++i) add_consumer(joules, name_of(kind), use.name, components[i], at(use.energy, i));
+      if (use.power) add_power(watts, name_of(kind), use.name, *use.power);
     }
   }
 }

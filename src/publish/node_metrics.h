@@ -12,8 +12,14 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,18 +46,33 @@ class NodeMetrics {
   static std::vector<MetricFamily> all_families();
 
  private:
-  struct Use {
-    std::vector<Energy> energy;  // beside the account's components
-    std::optional<Power> power;
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
-  using Uses = std::map<std::string, Use>;
+  // What a consumer had used when it got its line.
+  using Lines = std::unordered_map<std::string, std::vector<Energy>, NameHash, std::equal_to<>>;
   struct Kind {
-    std::map<std::string, std::vector<Energy>> before;  // of whoever has a line: what it had used when it got it
-    bool crowded = false;                               // at the last call some had no line
+    Lines lines;
+    bool crowded = false;  // at the last call some had no line
   };
-  void choose(Kind& kind, const Uses& uses) const;
+  struct Use {
+    std::string_view name;  // valid UTF-8
+    std::span<const Energy> energy;  // beside the account's components
+    std::optional<Power> power;
+    const std::vector<Energy>* line = nullptr;  // in Kind::lines; null: it has none
+  };
+  using Uses = std::vector<Use>;  // no two of a name
+  // Names and sums that are not the account's own.
+  struct Made {
+    std::deque<std::string> names;
+    std::deque<std::vector<Energy>> sums;
+  };
+  static std::map<ConsumerKind, Uses> uses_of(const NodeAccount& account, Made& made);
+  static Uses merged(const Uses& uses, Made& made);
+  void choose(Kind& kind, Uses& uses) const;
   void follow(const std::vector<std::string>& components);  // keeps what is remembered beside the components, should they change
-  void add_kind(ConsumerKind kind, const Uses& uses, const std::vector<std::string>& components, MetricFamily& joules, MetricFamily& watts);
+  void add_kind(ConsumerKind kind, Uses& uses, const std::vector<std::string>& components, MetricFamily& joules, MetricFamily& watts);
   void add_consumers(const NodeAccount& account, MetricFamily& joules, MetricFamily& watts);
 
   MetricsOptions options_;

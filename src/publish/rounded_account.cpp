@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace joulery {
 namespace {
@@ -29,19 +30,24 @@ struct Part {
 
 // Gives `units` steps to the parts, each only more than before: whole steps that are due, then the others to who lags most.
 void allot(std::int64_t units, std::int64_t step, std::vector<Part>& parts) {
-  std::vector<Part*> order;
-  order.reserve(parts.size());
-  for (Part& part : parts) order.push_back(&part);
-  std::ranges::sort(order, [](const Part* a, const Part* b) { return a->lag() > b->lag(); });
-  for (Part* part : order) {
-    const std::int64_t due = std::min(units, std::max<std::int64_t>(0, part->lag() / step));
-    part->told += due * step;
-    units -= due;
-  }
   if (units <= 0 || parts.empty()) return;
-  std::ranges::sort(order, [](const Part* a, const Part* b) { return a->lag() > b->lag(); });
-  const auto count = static_cast<std::int64_t>(order.size());
-  for (std::int64_t i = 0; i < count; ++i) order[static_cast<std::size_t>(i)]->told += (units / count + (i < units % count ? 1 : 0)) * step;
+  const auto lags_more = [](const Part* a, const Part* b) { return a->lag() > b->lag(); };
+  std::vector<Part*> all, due;
+  all.reserve(parts.size());
+  for (Part& part : parts) {
+    all.push_back(&part);
+    if (part.lag() >= step) due.push_back(&part);
+  }
+  std::ranges::sort(due, lags_more);
+  for (Part* part : due) {
+    const std::int64_t given = std::min(units, part->lag() / step);
+    part->told += given * step;
+    units -= given;
+  }
+  const auto count = static_cast<std::int64_t>(all.size());
+  std::ranges::nth_element(all, all.begin() + units % count, lags_more);
+  for (std::int64_t i = 0; i < count && units > 0; ++i)
+    all[static_cast<std::size_t>(i)]->told += (units / count + (i < units % count ? 1 : 0)) * step;
 }
 
 }  // namespace
@@ -73,96 +79,138 @@ void RoundedAccount::follow(const NodeAccount& exact) {
     places.push_back(static_cast<std::size_t>(std::ranges::find(components_, component.component) - components_.begin()));
     components.push_back(component.component);
     sums.push_back(sum_of(component));
-    if (places.back() < sums_.size() && sums.back() < sums_[places.back()]) told_.clear();
+    if (places.back() >= sums_.size() || sums.back() >= sums_[places.back()]) continue;
+    told_.clear();
+    seen_.clear();
   }
   if (components != components_) {
-    for (auto& row : told_) {
-      Told moved(components.size());
-      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = places[i] < row.second.size() ? row.second[places[i]] : 0;
-      row.second = std::move(moved);
+    for (auto& kind : told_) {
+      for (auto& [name, row] : kind.second) {
+        Told moved(components.size());
+        for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = places[i] < row.told.size() ? row.told[places[i]] : 0;
+        row.told = std::move(moved);
+      }
     }
   }
   components_ = std::move(components);
   sums_ = std::move(sums);
 }
 
-// What was told of those that are gone goes to "(ended)", as their energy does; so does that of a name that began anew.
-void RoundedAccount::forget_the_gone(NodeAccount& account) {
-  std::map<std::pair<ConsumerKind, std::string_view>, const ConsumerAccount*> here;
-  for (const ConsumerAccount& consumer : account.consumers) here[{consumer.kind, consumer.name}] = &consumer;
+RoundedAccount::Row& RoundedAccount::row_of(ConsumerKind kind, std::string_view name) {
+  auto& rows = told_[kind];
+  const auto found = rows.find(name);
+  Row& row = found == rows.end() ? rows[std::string(name)] : found->second;
+  row.told.resize(components_.size());
+  return row;
+}
+
+// A name that began anew is known by having used less than what was told.
+bool RoundedAccount::is_another(const ConsumerAccount& consumer, const Told& told) const {
+  for (std::size_t i = 0; i < told.size(); ++i)
+    if (consumer.energy[i].base_units() + a_few * step_ < told[i]) return true;
+  return false;
+}
+
+std::vector<RoundedAccount::Row*> RoundedAccount::rows_of(const NodeAccount& account) {
+  std::vector<Row*> rows;
+  rows.reserve(account.consumers.size());
+  for (const ConsumerAccount& consumer : account.consumers) {
+    const std::size_t place = rows.size();
+    const bool again = consumer.version != 0 && place < seen_.size() && seen_[place].version == consumer.version;
+    rows.push_back(again ? seen_[place].row : &row_of(consumer.kind, consumer.name));
+  }
+  seen_.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) seen_.push_back({account.consumers[i].version, rows[i]});
+  return rows;
+}
+
+// The consumers, each with what was told of it. What was told of those that are gone goes to "(ended)", as their energy does; so
+// does that of a name that began anew.
+std::vector<RoundedAccount::Line> RoundedAccount::lines_of(NodeAccount& account) {
+  ++call_;
   std::map<ConsumerKind, Told> gone;
-  std::erase_if(told_, [&](const auto& row) {
-    const auto& [kind, name] = row.first;
-    if (name == ended || name == busy_name) return false;
-    const auto found = here.find({kind, name});
-    bool stays = found != here.end();
-    for (std::size_t i = 0; stays && i < row.second.size(); ++i)
-      stays = found->second->energy[i].base_units() + a_few * step_ >= row.second[i];
-    if (stays) return false;
+  const auto let_go = [&](ConsumerKind kind, const Told& told) {
     Told& sums = gone[kind];
     sums.resize(components_.size());
-    for (std::size_t i = 0; i < row.second.size(); ++i) sums[i] += row.second[i];
-    return true;
-  });
-  for (const auto& [kind, sums] : gone) {
-    Told& row = told_[{kind, ended}];
-    row.resize(components_.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) row[i] += sums[i];
-    if (!here.contains({kind, ended}))
-      account.consumers.push_back({kind, ended, std::vector<Energy>(components_.size()), std::nullopt, Duration(), {}});
+    for (std::size_t i = 0; i < told.size(); ++i) sums[i] += told[i];
+  };
+  std::vector<Row*> rows = rows_of(account);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ConsumerAccount& consumer = account.consumers[i];
+    Row& row = *rows[i];
+    row.call = call_;
+    if (consumer.name == ended || !is_another(consumer, row.told)) continue;
+    let_go(consumer.kind, row.told);
+    row.told.assign(components_.size(), 0);
   }
+  for (auto& [kind, known] : told_) {
+    std::erase_if(known, [&](const auto& entry) {
+      if (entry.second.call == call_ || entry.first == busy_name) return false;
+      let_go(kind, entry.second.told);
+      return true;
+    });
+  }
+  for (const auto& [kind, sums] : gone) {
+    Row& row = row_of(kind, ended);
+    for (std::size_t i = 0; i < sums.size(); ++i) row.told[i] += sums[i];
+    if (std::exchange(row.call, call_) == call_) continue;
+    rows.push_back(&row);
+    account.consumers.push_back({kind, ended, std::vector<Energy>(components_.size()), std::nullopt, Duration(), {}});
+  }
+  std::vector<Line> lines;
+  lines.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) lines.push_back({&account.consumers[i], &rows[i]->told});
+  return lines;
 }
 
 // Shares the sums of the components out, from what was told of each consumer before and what each has used.
-void RoundedAccount::share(std::span<ConsumerAccount* const> consumers, const std::vector<Energy>& sums) {
-  std::vector<Told*> rows;
-  for (const ConsumerAccount* consumer : consumers) {
-    rows.push_back(&told_[{consumer->kind, consumer->name}]);
-    rows.back()->resize(components_.size());
-  }
+void RoundedAccount::share(std::span<const Line> lines, const std::vector<Energy>& sums) const {
+  std::vector<Part> parts(lines.size());
   for (std::size_t i = 0; i < components_.size(); ++i) {
-    std::vector<Part> parts;
     std::int64_t left = sums[i].base_units();
-    for (std::size_t c = 0; c < consumers.size(); ++c) {
-      parts.push_back({consumers[c]->energy[i].base_units(), (*rows[c])[i]});
-      left -= parts.back().told;
+    for (std::size_t c = 0; c < lines.size(); ++c) {
+      parts[c] = {lines[c].consumer->energy[i].base_units(), (*lines[c].told)[i]};
+      left -= parts[c].told;
     }
     allot(left / step_, step_, parts);
-    for (std::size_t c = 0; c < consumers.size(); ++c) consumers[c]->energy[i] = microjoules((*rows[c])[i] = parts[c].told);
+    for (std::size_t c = 0; c < lines.size(); ++c) lines[c].consumer->energy[i] = microjoules((*lines[c].told)[i] = parts[c].told);
   }
 }
 
 void RoundedAccount::round_consumers(NodeAccount& account) {
   ConsumerAccount busy{ConsumerKind::idle, busy_name, sums_, std::nullopt, Duration(), {}};
-  std::vector<ConsumerAccount*> common{&busy};
-  std::map<ConsumerKind, std::vector<ConsumerAccount*>> kinds;
-  for (ConsumerAccount& consumer : account.consumers) {
+  std::vector<Line> common{{&busy, &row_of(busy.kind, busy_name).told}};
+  std::map<ConsumerKind, std::vector<Line>> kinds;
+  for (const Line& line : lines_of(account)) {
+    ConsumerAccount& consumer = *line.consumer;
     round(consumer.power);
     if (consumer.kind == ConsumerKind::tag)
       for (Energy& energy : consumer.energy) energy = floor(energy);
     else if (!is_common(consumer.kind))
-      kinds[consumer.kind].push_back(&consumer);
+      kinds[consumer.kind].push_back(line);
     else
-      common.push_back(&consumer);
+      common.push_back(line);
   }
   for (std::size_t i = 0; i < sums_.size(); ++i)
-    for (const ConsumerAccount* consumer : std::span(common).subspan(1)) busy.energy[i] -= consumer->energy[i];
+    for (const Line& line : std::span(common).subspan(1)) busy.energy[i] -= line.consumer->energy[i];
   std::vector<Energy> sums;
   sums.reserve(account.components.size());
   for (const ComponentAccount& component : account.components) sums.push_back(sum_of(component));
   share(common, sums);
-  for (const auto& [kind, consumers] : kinds) share(consumers, busy.energy);
+  for (const auto& [kind, lines] : kinds) share(lines, busy.energy);
 }
 
-NodeAccount RoundedAccount::of(const NodeAccount& exact) {
-  follow(exact);
-  NodeAccount account = exact;
+void RoundedAccount::round(NodeAccount& account) {
+  follow(account);
   for (ConsumerAccount& consumer : account.consumers) consumer.energy.resize(components_.size());
-  forget_the_gone(account);
   for (ComponentAccount& component : account.components) round(component);
   for (ComponentAccount& component : account.overlaps) round(component);
   round_consumers(account);
-  return account;
+}
+
+NodeAccount RoundedAccount::of(NodeAccount exact) {
+  round(exact);
+  return exact;
 }
 
 }  // namespace joulery

@@ -145,7 +145,7 @@ class Screen {
     if (of.kind == ConsumerKind::idle || of.kind == ConsumerKind::unattributed) return std::string(name_of(of.kind));
     std::string text = printable(of.name);
     for (const char* label : {"container", "unit", "job"})
-      if (const auto found = of.labels.find(label); found != of.labels.end() && !view_.tree) return text + "  " + printable(found->second);
+      if (const std::string* value = find_label(of.labels, label); value && !view_.tree) return text + "  " + printable(*value);
     return text;
   }
 
@@ -176,7 +176,7 @@ class Screen {
 
   static std::string group_of(const ConsumerAccount& process) {
     for (const char* label : {"container", "job", "unit", "user"})
-      if (const auto found = process.labels.find(label); found != process.labels.end()) return std::string(label) + " " + found->second;
+      if (const std::string* value = find_label(process.labels, label)) return std::string(label) + " " + *value;
     return "(none)";
   }
 

@@ -81,6 +81,7 @@ std::string printable(std::string_view text, bool unicode) {
 }
 
 std::string valid_utf8(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return std::string(text);
   std::string out;
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);

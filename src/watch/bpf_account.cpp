@@ -43,12 +43,13 @@ class BpfAccount final : public CpuAccount {
 
  private:
   void take_ended(CpuUses& uses);
-  void add_rows(const std::vector<BpfProgram::Row>& rows, CpuUses& uses);
+  void add_rows(CpuUses& uses);
   Duration used_since(const oncpu_key& key, const oncpu_value& value);
 
   BpfProgram program_;
   MonoTime last_;
   std::unordered_map<oncpu_key, std::uint64_t, KeyHash, KeyEqual> told_;  // ns of each row that was told
+  std::vector<BpfProgram::Row> rows_;                                     // of the last look
   std::vector<oncpu_key> ended_;                                          // told as ended at the last look
   std::uint64_t lost_ = 0;                                                // ns without a row that were told
 };
@@ -82,11 +83,11 @@ void BpfAccount::take_ended(CpuUses& uses) {
   ended_.clear();
 }
 
-void BpfAccount::add_rows(const std::vector<BpfProgram::Row>& rows, CpuUses& uses) {
+void BpfAccount::add_rows(CpuUses& uses) {
   std::set<ProcessId> ended;  // a process has rows for cgroups that it has left, too
-  for (const auto& [key, value] : rows)
+  for (const auto& [key, value] : rows_)
     if (value.ended) ended.insert(id_of(key));
-  for (const auto& [key, value] : rows) {
+  for (const auto& [key, value] : rows_) {
     const bool is_ended = !ended.empty() && ended.contains(id_of(key));
     if (is_ended) ended_.push_back(key);
     if (const Duration cpu = used_since(key, value); cpu > Duration{}) uses.processes.push_back(use_of(key, value, cpu, is_ended));
@@ -97,11 +98,10 @@ Result<CpuUses> BpfAccount::read() {
   if (auto settled = settle(false); !settled) return std::unexpected(std::move(settled.error()));
   CpuUses uses;
   take_ended(uses);
-  const auto rows = program_.read_rows();
-  if (!rows) return std::unexpected(rows.error());
+  if (auto done = program_.read_rows(rows_); !done) return std::unexpected(std::move(done.error()));
   const auto cpus = program_.read_cpus();
   if (!cpus) return std::unexpected(cpus.error());
-  add_rows(*rows, uses);
+  add_rows(uses);
   uses.cgroups = program_.take_cgroups();
   std::uint64_t lost = 0;
   for (const oncpu_cpu& cpu : *cpus) lost += cpu.lost;

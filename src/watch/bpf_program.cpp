@@ -137,36 +137,36 @@ bool BpfProgram::settle(std::uint32_t cpu) const {
   return api_->test_run(settle_, &run) == 0;
 }
 
-Result<std::vector<BpfProgram::Row>> BpfProgram::read_rows() const {
-  constexpr std::uint32_t at_once = 4096;  // far more than share a bucket
-  std::vector<oncpu_key> keys(at_once);
-  std::vector<oncpu_value> values(at_once);
-  std::vector<Row> rows;
+Result<void> BpfProgram::read_rows(std::vector<Row>& rows) {
+  constexpr std::uint32_t at_once = 1024;  // far more than share a bucket
+  keys_.resize(at_once);
+  values_.resize(at_once);
+  rows.clear();
   std::uint32_t place = 0, next = 0;
   bool first = true;
   while (true) {
     std::uint32_t count = at_once;
-    const int error = api_->lookup_batch(processes_, first ? nullptr : &place, &next, keys.data(), values.data(), &count, nullptr);
+    const int error = api_->lookup_batch(processes_, first ? nullptr : &place, &next, keys_.data(), values_.data(), &count, nullptr);
     if (error != 0 && error != -ENOENT) return failed(-error, "cannot read who used the CPUs");
-    for (std::uint32_t i = 0; i < count; ++i) rows.push_back({keys[i], values[i]});
-    if (error != 0) return rows;  // that was the end
+    for (std::uint32_t i = 0; i < count; ++i) rows.push_back({keys_[i], values_[i]});
+    if (error != 0) return {};  // that was the end
     place = next;
     first = false;
   }
 }
 
-std::vector<CgroupName> BpfProgram::take_cgroups() const {
+std::vector<CgroupName> BpfProgram::take_cgroups() {
   constexpr std::uint32_t at_once = 256;
   std::vector<std::uint64_t> ids(at_once);
-  std::vector<std::array<char, oncpu_path_size>> paths(at_once);
+  paths_.resize(at_once);
   std::vector<CgroupName> names;
   std::uint32_t place = 0, next = 0;
   for (bool first = true;; first = false, place = next) {
     std::uint32_t count = at_once;
-    const int error = api_->take_batch(cgroups_, first ? nullptr : &place, &next, ids.data(), paths.data(), &count, nullptr);
+    const int error = api_->take_batch(cgroups_, first ? nullptr : &place, &next, ids.data(), paths_.data(), &count, nullptr);
     if (error != 0 && error != -ENOENT) return names;
     for (std::uint32_t i = 0; i < count; ++i)
-      names.push_back({ids[i], std::string(paths[i].data(), strnlen(paths[i].data(), oncpu_path_size))});
+      names.push_back({ids[i], std::string(paths_[i].data(), strnlen(paths_[i].data(), oncpu_path_size))});
     if (error != 0) return names;
   }
 }

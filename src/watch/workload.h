@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,7 +20,7 @@ struct Workload {
   std::string job, step;          // Slurm: "4711", "4711.0" ("4711.batch", "4711.extern")
   std::string user;               // its name, or the number where it has none
   std::map<std::string, std::string> tags;  // free: "team" -> "vision"
-  friend bool operator==(const Workload&, const Workload&) = default;
+  friend auto operator<=>(const Workload&, const Workload&) = default;
 };
 
 // What a tag must not be called: it would pass for what is known of a consumer.

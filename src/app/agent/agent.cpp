@@ -86,7 +86,7 @@ struct Agent::Parts {
   std::unique_ptr<StoreThread> storing;
   std::unique_ptr<StoredAccount> stored;
   std::unique_ptr<StoreHistory> history;
-  LatestNode view;
+  LatestNode view{[this](NodeAccount& into) { account(into); }};
   std::unique_ptr<PushService> push;
   std::unique_ptr<AgentServer> server;
   MonoTime begin, next_learnt;
@@ -95,6 +95,8 @@ struct Agent::Parts {
   Result<void> give_meters(const Settings& settings, std::vector<std::string>& warnings);
   void start();
   void tick();
+  void push_due(WallTime at, bool last);
+  void account(NodeAccount& into) const;
   void tell();
   void keep_learnt() const { write_learnt(folder + "/static_power.json", opened.watch->learnt()); }
   AgentHealth health() const;
@@ -211,13 +213,10 @@ void Agent::Parts::tick() {
   if (!opened.watch->tick()) return;
   ++ticks;
   const WallTime at = ClockMap::now().to_wall(opened.watch->now());
-  NodeAccount account = opened.watch->account();
-  account.own_cpu = nanoseconds(clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-  account.own_memory = resident_bytes();
-  stored->add(opened.watch->accounts(), at, account.tick);
+  stored->add(opened.watch->accounts(), at, opened.watch->accounts().tick());
   storing->wake();
-  push->offer(account, opened.watch->now(), at);
-  view.set(std::move(account));
+  push_due(at, false);
+  view.tick();
   view.set(health());
   view.set(meter_states());
   server->tick();
@@ -225,6 +224,21 @@ void Agent::Parts::tick() {
   if (mono_now() < next_learnt) return;
   keep_learnt();
   next_learnt = mono_now() + learnt_period;
+}
+
+// By any thread.
+void Agent::Parts::account(NodeAccount& into) const {
+  opened.watch->account(into);
+  into.own_cpu = nanoseconds(clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+  into.own_memory = resident_bytes();
+}
+
+void Agent::Parts::push_due(WallTime at, bool last) {
+  const MonoTime now = opened.watch->now();
+  if (!push->due(now, last)) return;
+  NodeAccount all;
+  account(all);
+  push->offer(all, now, at, last);
 }
 
 void Agent::Parts::tell() {
@@ -249,7 +263,7 @@ void Agent::run(const SignalGate& gate) {
   parts.meters.reset();
   parts.opened.watch->stop();
   parts.tick();
-  parts.push->offer(parts.opened.watch->account(), parts.opened.watch->now(), wall_now(), true);
+  parts.push_due(wall_now(), true);
   parts.push.reset();  // sends what it can
   parts.keep_learnt();
   parts.storing.reset();

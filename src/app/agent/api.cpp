@@ -110,21 +110,26 @@ Api::Api(Access access, const NodeView& node, HistorySource* history, std::strin
       exact_{0, {}, NodeMetrics({.version = version_})},
       open_{0, {}, NodeMetrics({.version = version_})} {}
 
-void Api::refresh() {
+void Api::refresh_exact() {
   const std::uint64_t newest = view_.generation();
   if (newest == exact_.generation) return;
-  exact_.account = view_.account();
+  view_.account(exact_.account);
   exact_.generation = newest;
+}
+
+void Api::refresh_open() {
+  const std::uint64_t newest = view_.generation();
   const MonoTime now = mono_now();
-  if (open_.generation != 0 && now < open_may_change_) return;
-  open_.account = rounded_.of(exact_.account);
+  if (newest == open_.generation || (open_.generation != 0 && now < open_may_change_)) return;
+  view_.account(open_.account);
+  rounded_.round(open_.account);
   open_.generation = newest;
   // Once a second in the mean; a tick that comes a little early is not put off to the next.
   open_may_change_ = std::max(open_may_change_ + second, now + second - slack);
 }
 
 const NodeAccount* Api::account(bool trusted) {
-  refresh();
+  trusted ? refresh_exact() : refresh_open();
   const Snapshot& snapshot = trusted ? exact_ : open_;
   return snapshot.generation == 0 ? nullptr : &snapshot.account;
 }

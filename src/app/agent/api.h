@@ -42,7 +42,8 @@ class Api : public HttpHandler {
 
   // The account for this reader, null where there is none yet.
   const NodeAccount* account(bool trusted);
-  void refresh();
+  void refresh_exact();
+  void refresh_open();
   std::string event_text(const HttpRequest& request, bool trusted);
 
   // An account with the figures for scrapers that are made of it.

@@ -4,12 +4,6 @@
 
 namespace joulery {
 
-void LatestNode::set(NodeAccount account) {
-  const std::lock_guard lock(mutex_);
-  std::swap(account_, account);  // what was there before is freed after the lock
-  ++generation_;
-}
-
 void LatestNode::set(std::vector<MeterState> meters) {
   const std::lock_guard lock(mutex_);
   std::swap(meters_, meters);
@@ -18,16 +12,6 @@ void LatestNode::set(std::vector<MeterState> meters) {
 void LatestNode::set(AgentHealth health) {
   const std::lock_guard lock(mutex_);
   std::swap(health_, health);
-}
-
-std::uint64_t LatestNode::generation() const {
-  const std::lock_guard lock(mutex_);
-  return generation_;
-}
-
-NodeAccount LatestNode::account() const {
-  const std::lock_guard lock(mutex_);
-  return account_;
 }
 
 std::vector<MeterState> LatestNode::meters() const {

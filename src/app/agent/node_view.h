@@ -1,12 +1,16 @@
 // What the HTTP server may see of the agent: the node's account, its meters, its health, its history. The agent's loop writes,
-// the server's thread reads; neither waits for the other longer than a copy takes.
+// the server's thread reads; neither waits for the other longer than a copy takes. The account, which is long, is copied when
+// somebody asks for it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -40,7 +44,8 @@ class NodeView {
  public:
   virtual ~NodeView() = default;
   virtual std::uint64_t generation() const = 0;  // rises with every new account; 0 while there is none
-  virtual NodeAccount account() const = 0;
+  // The account of this generation or of a later one. Reuses what `into` holds.
+  virtual void account(NodeAccount& into) const = 0;
   virtual std::vector<MeterState> meters() const = 0;
   virtual AgentHealth health() const = 0;
 };
@@ -48,18 +53,22 @@ class NodeView {
 // A NodeView that the agent's loop writes into.
 class LatestNode : public NodeView {
  public:
-  void set(NodeAccount account);
+  using AccountSource = std::function<void(NodeAccount& into)>;  // by any thread
+
+  explicit LatestNode(AccountSource source) : source_(std::move(source)) {}
+
+  void tick() { ++generation_; }  // the source has a new account
   void set(std::vector<MeterState> meters);
   void set(AgentHealth health);
-  std::uint64_t generation() const override;
-  NodeAccount account() const override;
+  std::uint64_t generation() const override { return generation_; }
+  void account(NodeAccount& into) const override { source_(into); }
   std::vector<MeterState> meters() const override;
   AgentHealth health() const override;
 
  private:
-  mutable std::mutex mutex_;
-  std::uint64_t generation_ = 0;
-  NodeAccount account_;
+  AccountSource source_;
+  std::atomic<std::uint64_t> generation_ = 0;
+  mutable std::mutex mutex_;  // over what follows
   std::vector<MeterState> meters_;
   AgentHealth health_;
 };

@@ -132,12 +132,15 @@ Result<std::unique_ptr<PushService>> PushService::start(const Settings& settings
   return service;
 }
 
+bool PushService::due(MonoTime now, bool last) const {
+  return std::ranges::any_of(pushers_, [&](const auto& pusher) { return last || pusher->due(now); });
+}
+
 void PushService::offer(const NodeAccount& account, MonoTime now, WallTime at, bool last) {
-  const auto is_due = [&](const std::unique_ptr<Pusher>& pusher) { return last || pusher->due(now); };
-  if (std::ranges::none_of(pushers_, is_due)) return;
+  if (!due(now, last)) return;
   const std::vector<MetricFamily> families = metrics_.of(account);
   for (const auto& pusher : pushers_)
-    if (is_due(pusher)) pusher->offer(account, families, now, at);
+    if (last || pusher->due(now)) pusher->offer(account, families, now, at);
 }
 
 std::vector<MetricFamily> PushService::metrics() const {

@@ -72,7 +72,9 @@ class PushService {
   static Result<std::unique_ptr<PushService>> start(const Settings& settings, const PushIdentity& identity, const std::string& folder,
                                                     std::vector<std::string>& warnings);
 
-  // At every tick; costs nothing where no target is due. `last`: the agent ends, and all targets are due.
+  // Whether a target wants what offer() gives. `last`: the agent ends, and all targets are due.
+  bool due(MonoTime now, bool last = false) const;
+  // To all that are due.
   void offer(const NodeAccount& account, MonoTime now, WallTime at, bool last = false);
   // What push itself has done, for /metrics.
   std::vector<MetricFamily> metrics() const;

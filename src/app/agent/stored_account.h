@@ -2,14 +2,19 @@
 //
 // Series `component_joules` {component, quality}, `component_overlap_joules` {component, quality} and `consumer_joules`
 // {kind, name, component, and what identifies the consumer further}. Energies are stored in whole counts of 20 mJ
-// (stored_joule_unit); what is less stays for the next tick, so that a series sums to its total.
+// (stored_joule_unit); what is less stays for the next tick, so that a series sums to its total. A consumer has a series from its
+// first count on. What is left of one that has ended goes to "(ended)" of its kind, so that each kind sums to the node but for
+// less than a count for each consumer that is there.
 //
 // Invariant: a tick in which a component is not known has no sample of it.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "ledger/attribution/node_accounts.h"
@@ -25,22 +30,24 @@ class StoredAccount {
   void add(const NodeAccounts& accounts, WallTime at, Duration tick);
 
  private:
-  using Key = std::tuple<ConsumerKind, std::string, std::string>;  // kind, name, component
   struct Kept {
-    SeriesId series;
+    std::optional<SeriesId> series;
     WholeCounts counts;
     Energy total;
-    std::uint64_t tick = 0;  // when it was used last
   };
+  using ByComponent = std::vector<Kept>;  // beside NodeAccount::components
 
-  Kept& kept_of(const Booking& booking, const std::string& component);
-  void add_components(const std::vector<ComponentAccount>& components, const char* name, std::vector<StoreSample>& samples);
-  void forget_the_quiet();
+  void add_components(const std::vector<ComponentAccount>& components, const char* name);
+  void add_consumer(ByComponent& kept, const ConsumerAccount& consumer, std::span<const Energy> energy,
+                    const std::vector<ComponentAccount>& components);
+  void take_rest(ConsumerNumber number, ConsumerKind kind);
 
   Store& store_;
-  std::map<Key, Kept> consumers_;
+  std::unordered_map<ConsumerNumber, ByComponent> consumers_;
+  std::map<ConsumerKind, ByComponent> ended_;
+  std::map<ConsumerKind, std::vector<Energy>> rests_;  // of who has ended since the last tick
   std::map<std::tuple<std::string, std::string, Quality>, Kept> components_;
-  std::uint64_t tick_ = 0;
+  std::vector<StoreSample> samples_;
 };
 
 }  // namespace joulery

@@ -114,6 +114,8 @@ class WholeCounts {
     before_ = now;
     return came;
   }
+  // What of a total was not given yet.
+  Energy rest_of(Energy total) const { return microjoules(total.base_units() - before_ * per_count_); }
   // The total from which the next call counts.
   void start_at(Energy total) { before_ = floor_of(total.base_units()); }
 

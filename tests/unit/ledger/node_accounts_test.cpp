@@ -123,10 +123,64 @@ TEST(NodeAccounts, OverlapsAreShownApart) {
   EXPECT_EQ(find(account, ConsumerKind::process, "train[1]")->energy, (std::vector<Energy>{joules(5), joules(100)}));
 }
 
+ComponentReading dram(double joules_burnt) {
+  return {Component("node/dram/package-0"), "rapl.powercap", Quality::measured, joules(joules_burnt), "", std::nullopt, false};
+}
+
+TEST(NodeAccounts, WhoOnlyHoldsMemoryHasItsShareAndIsBookedWhereItBelongs) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(60));
+  ProcessTick sleeper = process(1, "cache", 0, "abc");
+  sleeper.use.memory = 300;
+  ProcessTick runner = process(2, "sh", 1);
+  runner.use.memory = 100;
+  accounts.add(tick_of(0, {package(10), dram(4)}, {sleeper, runner}));
+  NodeTick tick = tick_of(1, {package(10), dram(4)}, {runner});
+  tick.held = {{{1, 10}, 300}};
+  accounts.add(tick);
+  const NodeAccount account = accounts.account();
+  EXPECT_EQ(find(account, ConsumerKind::process, "cache[1]")->energy, (std::vector<Energy>{joules(0), joules(6)}));
+  EXPECT_EQ(find(account, ConsumerKind::container, "abc")->energy, (std::vector<Energy>{joules(0), joules(6)}));
+  EXPECT_EQ(find(account, ConsumerKind::user, "alice")->energy, (std::vector<Energy>{joules(20), joules(8)}));
+  EXPECT_EQ(*find(account, ConsumerKind::process, "cache[1]")->power, watts(3));
+  EXPECT_EQ(account.violations, 0);
+}
+
+TEST(NodeAccounts, MemoryOfWhoIsNotKnownIsNobodys) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(60));
+  NodeTick tick = tick_of(0, {dram(4)}, {});
+  tick.held = {{{1, 10}, 300}};
+  accounts.add(tick);
+  EXPECT_EQ(sum(*find(accounts.account(), ConsumerKind::unattributed, "")), joules(4));
+  EXPECT_EQ(accounts.violations(), 0);
+}
+
+TEST(NodeAccounts, WhoUsedNothingInATickHasNoPowerAndNoBooking) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(60));
+  accounts.add(tick_of(0, {package(10)}, {process(1, "a", 1), process(2, "b", 1)}));
+  EXPECT_EQ(*find(accounts.account(), ConsumerKind::process, "a[1]")->power, watts(5));
+  accounts.add(tick_of(1, {package(10)}, {process(2, "b", 1)}));
+  EXPECT_EQ(*find(accounts.account(), ConsumerKind::process, "a[1]")->power, watts(0));
+  EXPECT_TRUE(std::ranges::none_of(accounts.bookings(), [](const Booking& booking) { return booking.consumer->name == "a[1]"; }));
+  EXPECT_EQ(sum(*find(accounts.account(), ConsumerKind::process, "a[1]")), joules(5)) << "what it had used stays";
+}
+
+TEST(NodeAccounts, TellsWhomItFoldedByTheNumberOfTheirBookings) {
+  NodeAccounts accounts(at(0), IdlePolicy::separate, seconds(5));
+  accounts.add(tick_of(0, {package(10)}, {process(1, "a", 1, "", true)}));
+  ConsumerNumber number = 0;
+  for (const Booking& booking : accounts.bookings())
+    if (booking.consumer->name == "a[1]") number = booking.number;
+  accounts.add(tick_of(1, {package(10)}, {process(2, "b", 1)}));
+  EXPECT_EQ(accounts.folded(), (std::vector<std::pair<ConsumerNumber, ConsumerKind>>{{number, ConsumerKind::process}}));
+  accounts.add(tick_of(2, {package(10)}, {process(2, "b", 1)}));
+  EXPECT_TRUE(accounts.folded().empty());
+}
+
 // measure 22, over time: whatever happens, each kind sums to the node.
 RC_GTEST_PROP(NodeAccountsLaw, EveryKindSumsToTheNode, ()) {
   NodeAccounts accounts(at(0), *rc::gen::element(IdlePolicy::separate, IdlePolicy::proportional, IdlePolicy::reserved), seconds(2));
   Energy burnt;
+  NodeAccount kept;
   const int ticks = *rc::gen::inRange(1, 12);
   for (int t = 0; t < ticks; ++t) {
     std::vector<ComponentReading> components;
@@ -142,10 +196,19 @@ RC_GTEST_PROP(NodeAccountsLaw, EveryKindSumsToTheNode, ()) {
     for (int p = *rc::gen::inRange(0, 6); p > 0; --p)
       processes.push_back(process(p, *rc::gen::element<std::string>("a", "b"), *rc::gen::inRange(0, 1000) / 1000.0,
                                   *rc::gen::element<std::string>("", "c1", "c2"), *rc::gen::inRange(0, 4) == 0));
-    accounts.add(tick_of(t, components, processes));
+    NodeTick tick = tick_of(t, components, processes);
+    for (int h = *rc::gen::inRange(0, 4); h > 0; --h) tick.held.push_back({{h, h * 10}, *rc::gen::inRange<std::int64_t>(0, 1000)});
+    accounts.add(tick);
+    accounts.account(kept);
   }
   const NodeAccount account = accounts.account();
   RC_ASSERT(account.violations == 0);
+  RC_ASSERT(kept.consumers.size() == account.consumers.size());
+  for (const ConsumerAccount& consumer : account.consumers) {
+    const ConsumerAccount* same = find(kept, consumer.kind, consumer.name);
+    RC_ASSERT(same && same->energy == consumer.energy && same->power == consumer.power && same->cpu == consumer.cpu);
+    RC_ASSERT(same->labels == consumer.labels);
+  }
   for (const ConsumerKind kind : {ConsumerKind::process, ConsumerKind::cgroup, ConsumerKind::container, ConsumerKind::user}) {
     Energy told;
     for (const ConsumerAccount& consumer : account.consumers)

@@ -65,6 +65,9 @@ struct Machine {
   std::map<std::string, Energy> running;
   Energy ended, idle, unattributed;
   int next = 1;
+  bool numbered = false;  // each consumer has a version of its own, by which it is known again
+
+  std::map<std::pair<ConsumerKind, std::string>, std::uint64_t> versions;
 
   NodeAccount tick() {
     const auto some = [](std::int64_t most) { return microjoules(*rc::gen::inRange<std::int64_t>(0, most)); };
@@ -87,12 +90,15 @@ struct Machine {
     node.consumers.push_back({ConsumerKind::idle, "", {idle}, {}, Duration(), {}});
     node.consumers.push_back({ConsumerKind::unattributed, "", {unattributed}, {}, Duration(), {}});
     node.components.push_back({"node/cpu/package-0", "m", Quality::measured, {{Quality::measured, sum}}, {}, "", {}});
+    for (ConsumerAccount& consumer : node.consumers)
+      if (numbered) consumer.version = versions.try_emplace({consumer.kind, consumer.name}, versions.size() + 1).first->second;
     return node;
   }
 };
 
 RC_GTEST_PROP(RoundedAccount, SumsHoldNothingFallsAndAllStaysNearTheTruth, ()) {
   Machine machine;
+  machine.numbered = *rc::gen::arbitrary<bool>();
   RoundedAccount rounded;
   Rows before;
   for (int tick = 0; tick < 60; ++tick) {

@@ -4,7 +4,7 @@ namespace joulery {
 namespace {
 
 ConsumerAccount consumer(ConsumerKind kind, std::string name, std::vector<std::int64_t> microjoule, double power, double cpu_s,
-                         std::map<std::string, std::string> labels = {}) {
+                         Labels labels = {}) {
   ConsumerAccount account{kind, std::move(name), {}, watts(power), seconds(cpu_s), std::move(labels)};
   for (const std::int64_t energy : microjoule) account.energy.push_back(microjoules(energy));
   return account;

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -78,7 +79,12 @@ int main(int count, char** values) {
   options.version = "1.2.3";
   int tick_ms = 1000;
   if (!read_options(count, values, options, tick_ms)) return 2;
-  LatestNode node;
+  std::mutex mutex;
+  NodeAccount account = sample_account();
+  LatestNode node([&](NodeAccount& into) {
+    const std::lock_guard lock(mutex);
+    into = account;
+  });
   FakeHistory history;
   node.set(sample_meters());
   auto server = AgentServer::start(std::move(options), node, &history);
@@ -89,12 +95,14 @@ int main(int count, char** values) {
   for (const std::string& address : (*server)->addresses()) fmt::print("{}\n", address);
   fmt::print("ready\n");
   std::fflush(stdout);
-  NodeAccount account = sample_account();
   for (int ticks = 1;; ++ticks) {
     pollfd end{STDIN_FILENO, POLLIN, 0};
     if (::poll(&end, 1, tick_ms) > 0) break;
-    grow(account);
-    node.set(account);
+    {
+      const std::lock_guard lock(mutex);
+      grow(account);
+    }
+    node.tick();
     node.set(AgentHealth{milliseconds(1000 * ticks),
                          milliseconds(1000),
                          ticks,

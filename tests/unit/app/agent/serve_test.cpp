@@ -87,7 +87,7 @@ TEST(ServeOptions, FromSettings) {
 }
 
 TEST(ServeOptions, NothingLeavesTheMachineUnguarded) {
-  LatestNode node;
+  LatestNode node([](NodeAccount&) {});
   ServeOptions options;
   options.listen = {"127.0.0.1:0", "0.0.0.0:0"};
   const auto server = AgentServer::start(std::move(options), node, nullptr);
