@@ -12,9 +12,11 @@ import urllib.request
 import pytest
 
 from conftest import Runner, built, clean_environment, one_line
+from engines import VictoriaMetrics
 
 TOKEN = "a-token-of-this-test-that-is-long-enough"
 BURN = "while :; do :; done"
+COUNTED = {"node/cpu/package-0", "node/dram/package-0"}
 KINDS = ("process", "cgroup", "container", "pod", "unit", "job", "step", "user")
 
 
@@ -279,3 +281,42 @@ def test_top_by_proc_says_what_that_misses(with_rapl, joulery, tmp_path):
 def test_top_refuses_what_makes_no_sense(run, words, says):
     done = run("top", *words, check=2)
     assert says in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+# ---- to an engine ----
+
+def test_what_it_pushes_is_what_it_serves(with_rapl, tmp_path, burner):
+    """Through a real engine: parts sum to the node there too, nothing is lost in between, and the fleet's report says the same."""
+    if not VictoriaMetrics.installed():
+        pytest.skip("skipped: victoria-metrics is not installed")
+    with VictoriaMetrics(tmp_path / "engine") as engine:
+        push = "agent.push.engine"
+        begun = time.time()
+        agent = Agent(with_rapl, tmp_path, "--set", f"{push}.kind=remote-write", "--set", f"{push}.url={engine.write_url}", "--set", f"{push}.interval=1s")
+        try:
+            agent.wait_for(lambda: agent.json("/api/v1/health")["ticks"] >= 15, "fifteen ticks")
+            served = {one["component"]: one["joules"] for one in agent.json("/api/v1/node")["components"]}
+            code, _, err = agent.stop()
+        finally:
+            agent.kill()
+        assert code == 0, err
+        at_ms = int(time.time() * 1000) + 1000
+
+        def pushed(query):
+            return {labels["component"]: decimal.Decimal(value) for labels, value in engine.ask(query, at_ms)}
+
+        served = {name: joules for name, joules in served.items() if joules is not None and name in COUNTED}
+        end = time.monotonic() + 30  # what an engine took it shows a moment later
+        while time.monotonic() < end:
+            wholes = pushed("sum by (component) (last_over_time(joulery_component_joules_total[5m]))")
+            if all(wholes.get(name, 0) >= joules for name, joules in served.items()):
+                break
+            time.sleep(0.2)
+        assert set(wholes) == COUNTED and all(wholes[name] >= joules for name, joules in served.items()), (served, wholes)
+        for kind in KINDS:  # lines of who has ended are stale: what they had used is in "(other)"
+            parts = pushed(f'sum by (component) (joulery_consumer_joules_total{{kind=~"{kind}|idle|unattributed"}})')
+            assert {name: round(joules, 5) for name, joules in parts.items() if joules} == {name: round(joules, 5) for name, joules in wholes.items()}, kind
+        done = Runner(built("joulery"), tmp_path / "reader")("fleet", "report", "--prometheus", engine.url, f"--from=@{int(begun) - 5}",
+                                                             f"--to=@{at_ms // 1000 + 1}", "--json", check=0)
+        told = json.loads(done.stdout, parse_float=decimal.Decimal)
+        assert abs(told["total"]["joules"] - sum(wholes.values())) < decimal.Decimal("0.001")

@@ -83,7 +83,8 @@ void Pusher::offer(const NodeAccount& account, std::span<const MetricFamily> fam
     queue_->add(pack_samples(target_.kind, request.points, request.bytes));
   } else {
     const RemoteWriteBytes request = remote_write_request(families, labels_, at);
-    queue_->add(pack_samples(target_.kind, request.samples, request.bytes));
+    const RemoteWriteBytes gone = remote_write_request(gone_.since_last(families), labels_, at);
+    queue_->add(pack_samples(target_.kind, request.samples + gone.samples, request.bytes + gone.bytes));
   }
   const std::scoped_lock lock(mutex_);
   more_ = true;

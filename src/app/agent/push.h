@@ -19,6 +19,7 @@
 #include "app/agent/push_sender.h"
 #include "app/agent/push_target.h"
 #include "ledger/node_account.h"
+#include "publish/gone_series.h"
 #include "publish/node_metrics.h"
 #include "publish/otlp.h"
 
@@ -53,6 +54,7 @@ class Pusher {
   PushTarget target_;
   ExternalLabels labels_;
   OtlpResource resource_;
+  GoneSeries gone_;
   WallTime start_;
   std::unique_ptr<FrameQueue> queue_;
   HttpClient client_;                   // of the thread

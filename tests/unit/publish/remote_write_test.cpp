@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "publish/gone_series.h"
 #include "publish/otlp.h"
 #include "publish/protobuf_writer.h"
 
@@ -48,6 +49,22 @@ MetricFamily family_of(std::string name, MetricSample sample) {
   family.name = std::move(name);
   family.samples.push_back(std::move(sample));
   return family;
+}
+
+TEST(GoneSeries, EachIsNamedOnceAndMarkedStale) {
+  GoneSeries gone;
+  MetricFamily both = family_of("m", {{{"a", "1"}}, MetricValue::whole(5)});
+  both.samples.push_back({{{"a", "2"}}, MetricValue::whole(6)});
+  const MetricFamily one = family_of("m", {{{"a", "2"}}, MetricValue::whole(7)});
+  EXPECT_TRUE(gone.since_last({&both, 1}).empty());
+  const auto first = gone.since_last({&one, 1});
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(first[0].samples.size(), 1u);
+  EXPECT_EQ(first[0].samples[0].labels, both.samples[0].labels);
+  EXPECT_TRUE(gone.since_last({&one, 1}).empty());
+  EXPECT_EQ(gone.since_last({}).front().samples.size(), 1u);  // the whole family
+  // The marker's bits, least first, as Prometheus has them: a NaN that arithmetic made would be quiet (...f87f).
+  EXPECT_NE(hex(remote_write_request(first, {}, WallTime{}).bytes).find("09020000000000f07f"), std::string::npos);
 }
 
 // By hand: timeseries 0a and its 49 bytes (31): labels (name, value) in the order of their names, then the sample: value 1.5 is
