@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import threading
 import time
 
 import pytest
@@ -65,6 +66,48 @@ def test_redfish_over_https_with_a_session(run, two_zones, certificate, tmp_path
     for written in run.home.rglob("*"):
         if written.is_file() and written.name != "pw":
             assert SECRET.encode() not in written.read_bytes(), written
+
+
+def metric_report(watts):
+    """As a service writes it whose telemetry alone tells the power (DSP0268, MetricReport): a text, with when it was taken."""
+    taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return json.dumps({"Id": "PowerMetrics", "Timestamp": taken, "MetricValues": [
+        {"MetricId": "CPUPower", "MetricValue": "80", "Timestamp": taken},
+        {"MetricId": "SystemInputPower", "MetricValue": f"{watts}", "Timestamp": taken,
+         "MetricProperty": "/redfish/v1/Chassis/1/Power#/PowerControl/0/PowerConsumedWatts"}]})
+
+
+def test_redfish_telemetry_where_no_page_tells_the_power(run, two_zones, certificate, tmp_path):
+    pages = {**SMALL_SERVICE, "/redfish/v1/Chassis/1": '{"Id":"1"}',
+             "/redfish/v1": SMALL_SERVICE["/redfish/v1"][:-1] + ',"TelemetryService":{"@odata.id":"/redfish/v1/TelemetryService"}}',
+             "/redfish/v1/TelemetryService": '{"MetricReports":{"@odata.id":"/redfish/v1/TelemetryService/MetricReports"}}',
+             "/redfish/v1/TelemetryService/MetricReports": '{"Members":[{"@odata.id":"/redfish/v1/TelemetryService/MetricReports/PowerMetrics"}]}'}
+    path = "/redfish/v1/TelemetryService/MetricReports/PowerMetrics"
+    pages[path] = metric_report(219.5)
+    stop = threading.Event()
+
+    def report_on():
+        while not stop.wait(0.2):
+            service.pages[path] = metric_report(219.5)
+
+    with WebMeter(pages, certificate, login=("reader", SECRET)) as service:
+        thread = threading.Thread(target=report_on)
+        thread.start()
+        try:
+            bmc(run, service.url(), 'insecure = true\ninterval = "200ms"')
+            finding, = findings(run, "redfish")
+            assert finding["readable"], finding
+            done = run("run", "--sysroot", two_zones, "-o", tmp_path / "run.joulery", "--json", "--", "sleep", "4", check=0)
+        finally:
+            stop.set()
+            thread.join()
+    report = json_in(done.stderr)
+    rows = {row["path"]: row for row in report["components"]}
+    node = rows.get("node") or rows["node/rest"]
+    assert node["meter"] == "redfish"
+    assert report["energy"]["joules"] == pytest.approx(219.5 * report["duration_s"], rel=0.35)  # it is told to the second
+    watts = [float(row["value"]) for row in sql(run, tmp_path / "run.joulery", "SELECT value FROM samples WHERE component = 'node' AND value IS NOT NULL")]
+    assert watts and set(watts) == {219.5}
 
 
 def test_a_certificate_is_checked_unless_told_otherwise(run, certificate):
