@@ -315,7 +315,7 @@ def test_what_it_pushes_is_what_it_serves(with_rapl, tmp_path, burner):
         assert set(wholes) == COUNTED and all(wholes[name] >= joules for name, joules in served.items()), (served, wholes)
         for kind in KINDS:  # lines of who has ended are stale: what they had used is in "(other)"
             parts = pushed(f'sum by (component) (joulery_consumer_joules_total{{kind=~"{kind}|idle|unattributed"}})')
-            assert {name: round(joules, 5) for name, joules in parts.items() if joules} == {name: round(joules, 5) for name, joules in wholes.items()}, kind
+            assert {name: round(joules, 6) for name, joules in parts.items() if joules} == {name: round(joules, 6) for name, joules in wholes.items()}, kind
         done = Runner(built("joulery"), tmp_path / "reader")("fleet", "report", "--prometheus", engine.url, f"--from=@{int(begun) - 5}",
                                                              f"--to=@{at_ms // 1000 + 1}", "--json", check=0)
         told = json.loads(done.stdout, parse_float=decimal.Decimal)
