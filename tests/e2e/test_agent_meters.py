@@ -32,7 +32,7 @@ class Stage:
         self.holder = subprocess.Popen([*with_rapl, "--mode", "0400", "--", "sh", "-c", "echo $$ $RAPL_TRUTH; exec sleep 600"],
                                        stdout=subprocess.PIPE, text=True, start_new_session=True)
         pid, truth = self.holder.stdout.readline().split()
-        self.enter = ["nsenter", f"--mount=/proc/{pid}/ns/mnt", "--"]
+        self.enter = ["nsenter", f"--target={pid}", "--mount", "--root", "--wd=/", "--"]  # its root too: all this may run in a chroot
         self.truth_file = pathlib.Path(f"/proc/{pid}/root{truth}")
         self.agents = []
 
