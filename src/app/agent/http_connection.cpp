@@ -78,10 +78,11 @@ bool HttpConnection::wait_for_answer(std::function<HttpAnswer()> task, MonoTime 
   return false;
 }
 
-void HttpConnection::deliver(const HttpAnswer& made, HttpHandler& handler, MonoTime now) {
+// Written at the next turn, as all that is ready.
+void HttpConnection::deliver(const HttpAnswer& made, MonoTime now) {
   if (state_ != State::pending) return;
   answer(made, request_.keep_alive, now);
-  step(handler, false, now);
+  wanted_ = POLLOUT;
 }
 
 void HttpConnection::answer(const HttpAnswer& answer, bool keep_alive, MonoTime now) {

@@ -56,7 +56,7 @@ class HttpConnection {
   void send_event(std::string_view text, MonoTime now);
   // The answer that is to be made elsewhere, once; empty where there is none. Then deliver() it.
   std::function<HttpAnswer()> take_task() { return std::exchange(task_, {}); }
-  void deliver(const HttpAnswer& made, HttpHandler& handler, MonoTime now);
+  void deliver(const HttpAnswer& made, MonoTime now);
   const HttpRequest& request() const { return request_; }
 
  private:

@@ -121,15 +121,13 @@ void HttpServer::serve_ready(const std::vector<short>& happened) {
 void HttpServer::hand_over(HttpConnection& one, MonoTime now) {
   auto task = one.take_task();
   if (task && !answers_->take_on(one.number(), std::move(task)))
-    one.deliver(handler_.refusal(503, "too many long questions at a time"), handler_, now);
+    one.deliver(handler_.refusal(503, "too many long questions at a time"), now);
 }
 
 void HttpServer::deliver_ready() {
   for (auto& [number, answer] : answers_->ready()) {
     const auto one = std::ranges::find(connections_, number, &HttpConnection::number);
-    if (one == connections_.end()) continue;  // hung up meanwhile
-    one->deliver(answer, handler_, mono_now());
-    hand_over(*one, mono_now());  // it may have asked the next already
+    if (one != connections_.end()) one->deliver(answer, mono_now());  // else it hung up meanwhile
   }
 }
 
