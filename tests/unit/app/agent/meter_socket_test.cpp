@@ -51,6 +51,14 @@ class FakeMeter final : public Meter {
   std::vector<Channel> channels_;
 };
 
+std::vector<Reading> round_of(Device& device) {
+  Sink sink(device.meter->channels().size());
+  sink.start();
+  device.meter->read(sink);
+  sink.finish();
+  return {sink.readings().begin(), sink.readings().end()};
+}
+
 class MeterSocketTest : public ::testing::Test {
  protected:
   MeterSocketTest() {
@@ -88,6 +96,21 @@ class MeterSocketTest : public ::testing::Test {
     return ends[1];
   }
   std::string path() const { return folder_ + "/run/meters.sock"; }
+  // Makes a server that answers at path().
+  void serve(MeterScope scope, Duration least = milliseconds(100)) {
+    make(scope, least);
+    ASSERT_TRUE(server_->listen(path()));
+    ASSERT_TRUE(server_->start());
+  }
+  // The client of a package's meter that could be read, and whose agent has gone.
+  Device client_left_alone() {
+    add("rapl.powercap", "node/cpu/package-0");
+    serve(MeterScope::read_all);
+    Device client = client_of(0);
+    EXPECT_TRUE(round_of(client)[0].ok());
+    server_.reset();
+    return client;
+  }
   Device client_of(std::size_t index) {
     auto connection = MeterConnection::open(path(), limit);
     EXPECT_TRUE(connection);
@@ -102,14 +125,6 @@ class MeterSocketTest : public ::testing::Test {
   SharedDevices shared_;
   std::unique_ptr<MeterSocket> server_;
 };
-
-std::vector<Reading> round_of(Device& device) {
-  Sink sink(device.meter->channels().size());
-  sink.start();
-  device.meter->read(sink);
-  sink.finish();
-  return {sink.readings().begin(), sink.readings().end()};
-}
 
 TEST_F(MeterSocketTest, WhoMayReadAllReadsExactlyAndAlwaysAnew) {
   add("rapl.powercap", "node/cpu/package-0");
@@ -167,9 +182,7 @@ TEST_F(MeterSocketTest, AFastReaderSeesNoMoreThanTheRate) {
 
 TEST_F(MeterSocketTest, ASecondConnectionGivesNoMore) {
   add("rapl.powercap", "node/cpu/package-0");
-  make(MeterScope::read_own, milliseconds(3'600'000));
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
+  serve(MeterScope::read_own, milliseconds(3'600'000));
   std::set<std::int64_t> seen;
   for (int i = 0; i < 20; ++i) {
     auto client = MeterConnection::open(path(), limit);
@@ -183,9 +196,7 @@ TEST_F(MeterSocketTest, ASecondConnectionGivesNoMore) {
 
 TEST_F(MeterSocketTest, ConnectionsOfOneUserAreToldTheSameFreshReading) {
   add("rapl.powercap", "node/cpu/package-0");
-  make(MeterScope::read_own);
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
+  serve(MeterScope::read_own);
   const auto read_for_a_while = [&](std::set<std::int64_t>& seen) {
     auto client = MeterConnection::open(path(), limit);
     ASSERT_TRUE(client);
@@ -261,9 +272,7 @@ TEST_F(MeterSocketTest, OthersAreRefusedAndToldWhy) {
 
 TEST_F(MeterSocketTest, RubbishCostsItsOwnConnectionAlone) {
   add("rapl.powercap", "node/cpu/package-0");
-  make(MeterScope::read_all);
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
+  serve(MeterScope::read_all);
   auto good = MeterConnection::open(path(), limit);
   ASSERT_TRUE(good);
   const std::string beyond = to_message(MeterHead{MeterWord::readings, 1, 1});
@@ -314,20 +323,12 @@ TEST_F(MeterSocketTest, ASocketThatWasLeftIsReplacedAndALiveOneIsNot) {
 }
 
 TEST_F(MeterSocketTest, ReadingsGoOnWithAnAgentThatCameBack) {
-  add("rapl.powercap", "node/cpu/package-0");
-  make(MeterScope::read_all);
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
-  Device client = client_of(0);
-  EXPECT_TRUE(round_of(client)[0].ok());
-  server_.reset();
+  Device client = client_left_alone();
   EXPECT_EQ(round_of(client)[0].reason, MissingReason::gone);
   devices_.clear();
   add("hwmon", "node/board/soc");  // the list has another order now
   add("rapl.powercap", "node/cpu/package-0");
-  make(MeterScope::read_own);
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
+  serve(MeterScope::read_own);
   const MonoTime end = mono_now() + limit;
   std::vector<Reading> readings;
   do {
@@ -338,18 +339,10 @@ TEST_F(MeterSocketTest, ReadingsGoOnWithAnAgentThatCameBack) {
 }
 
 TEST_F(MeterSocketTest, ADeviceWithOtherChannelsIsLost) {
-  add("rapl.powercap", "node/cpu/package-0");
-  make(MeterScope::read_all);
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
-  Device client = client_of(0);
-  EXPECT_TRUE(round_of(client)[0].ok());
-  server_.reset();
+  Device client = client_left_alone();
   devices_.clear();
   devices_.push_back({"rapl.powercap", "package-0", false, std::make_unique<FakeMeter>(reads_, "node/cpu/package-1")});
-  make(MeterScope::read_all);
-  ASSERT_TRUE(server_->listen(path()));
-  ASSERT_TRUE(server_->start());
+  serve(MeterScope::read_all);
   const MonoTime end = mono_now() + limit;
   std::vector<Reading> readings;
   do {
