@@ -34,7 +34,7 @@ lint: ## check the order of the folders, the format, and what clang-tidy, shellc
 	@scripts/setup build test lint fuzz
 	@scripts/lint
 
-fuzz: ## fuzz every parser for a minute each (FUZZ_SECONDS=60)
+fuzz: ## fuzz every parser for a minute each (FUZZ_SECONDS=60, FUZZ_SEED=0: another each time)
 	@scripts/setup build test fuzz
 	@scripts/test --only fuzz --prepare
 

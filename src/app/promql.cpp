@@ -60,14 +60,20 @@ std::unexpected<Error> no_answer_of_an_engine() {
               "give the address that /api/v1/query follows: http://prometheus.lan:9090");
 }
 
+// What the engine says of its refusal; an engine may also say nothing, or nothing that can be read.
+std::string words_of_refusal(const Json& answer) {
+  std::string said;
+  if (answer.contains("error") && answer["error"].is_string()) said = printable(answer["error"].get_ref<const std::string&>());
+  return said.find_first_not_of(" \t\r\n") == std::string::npos ? "the engine refuses the question and does not say why" : said;
+}
+
 }  // namespace
 
 Result<std::vector<PromSeries>> parse_prom_answer(std::string_view json) {
   const Json answer = Json::parse(json, nullptr, false);
   if (!answer.is_object() || !answer.contains("status")) return no_answer_of_an_engine();
   if (answer["status"] != "success") {
-    const bool says = answer.contains("error") && answer["error"].is_string();
-    return fail(ErrorCode::usage, says ? printable(answer["error"].get<std::string>()) : std::string("the engine refuses the question"));
+    return fail(ErrorCode::usage, words_of_refusal(answer));
   }
   if (!answer.contains("data") || !answer["data"].is_object() || !answer["data"].contains("result") || !answer["data"]["result"].is_array())
     return no_answer_of_an_engine();
