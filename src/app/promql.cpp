@@ -72,9 +72,7 @@ std::string words_of_refusal(const Json& answer) {
 Result<std::vector<PromSeries>> parse_prom_answer(std::string_view json) {
   const Json answer = Json::parse(json, nullptr, false);
   if (!answer.is_object() || !answer.contains("status")) return no_answer_of_an_engine();
-  if (answer["status"] != "success") {
-    return fail(ErrorCode::usage, words_of_refusal(answer));
-  }
+  if (answer["status"] != "success") { return fail(ErrorCode::usage, words_of_refusal(answer)); }
   if (!answer.contains("data") || !answer["data"].is_object() || !answer["data"].contains("result") || !answer["data"]["result"].is_array())
     return no_answer_of_an_engine();
   std::vector<PromSeries> all;

@@ -26,7 +26,8 @@ TEST(PromAnswer, WhatTheEngineSaysIsTold) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::usage);
   EXPECT_EQ(refused.error().what, "parse error: \\x1b[31m");
-  for (const auto* silent : {R"({"status":"error"})", R"({"status":"error","error":""})", R"({"status":"error","error":" \n"})", R"({"status":3})"})
+  for (const auto* silent :
+       {R"({"status":"error"})", R"({"status":"error","error":""})", R"({"status":"error","error":" \n"})", R"({"status":3})"})
     EXPECT_EQ(parse_prom_answer(silent).error().what, "the engine refuses the question and does not say why") << silent;
   for (const auto* other : {"", "<html>", "[]", "{}", R"({"status":"success"})", R"({"status":"success","data":{"result":[3]}})",
                             R"({"status":"success","data":{"result":[{"metric":{"a":1},"value":[1,"1"]}]}})"}) {
