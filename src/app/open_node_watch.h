@@ -23,7 +23,7 @@ struct NodeWatchOptions {
 
 struct OpenedNodeWatch {
   std::unique_ptr<NodeWatch> watch;
-  std::string note;                  // what the user should know: why CPU time is not told by eBPF; "" where there is nothing
+  std::string note;                  // what the user should know: why CPU time is not told by eBPF, what an agent reads; "" where nothing
   std::vector<Finding> findings;     // of the meters
 };
 
