@@ -91,16 +91,26 @@ void SecondWays::take(Discovery& found) {
   }
   std::erase_if(found.devices, [](const Device& device) { return device.meter == nullptr; });
   for (Device& device : found.devices) {
-    taken_.emplace(device.kind, device.name);
+    std::set<Component>& slowly = taken_[{device.kind, device.name}];
+    if (device.slow)
+      for (const Channel& channel : device.meter->channels()) slowly.insert(channel.component);
     learn(device);
   }
 }
 
+bool SecondWays::is_needless(const Device& second_hand) const {
+  const auto same = taken_.find({second_hand.kind, second_hand.name});
+  if (same == taken_.end()) return !covering(second_hand).empty();
+  return std::ranges::all_of(second_hand.meter->channels(), [&](const Channel& channel) {
+    return !burns(channel) || known_.contains(channel.component) || same->second.contains(channel.component);
+  });
+}
+
 void SecondWays::take_second_hand(Discovery& found) {
-  const auto needless = [&](const Device& device) { return taken_.contains({device.kind, device.name}) || !covering(device).empty(); };
   for (const Device& device : found.devices)
-    if (needless(device)) std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
-  std::erase_if(found.devices, needless);
+    if (is_needless(device))
+      std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
+  std::erase_if(found.devices, [this](const Device& device) { return is_needless(device); });
 }
 
 void SecondWays::settle(Discovery& all) {
