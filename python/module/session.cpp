@@ -1,5 +1,5 @@
-// Two functions: begin_session(interval_ns, name) -> handle, end_session(handle) -> JSON (joulery.report/1).
-// Both let go of the GIL while they read meters; in between, threads that know nothing of Python do the reading.
+// begin_session(interval_ns, name, tells) -> handle, session_energy(handle) -> tuple (see energy.h), end_session(handle) -> JSON
+// (joulery.report/1). All let go of the GIL while they read meters; in between, threads that know nothing of Python do the reading.
 #include "session.h"
 
 #include <exception>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/session.h"
+#include "energy.h"
 #include "publish/json.h"
 
 namespace joulery {
@@ -46,13 +47,27 @@ PyObject* raise(const Error& error) {
 PyObject* begin_session(PyObject*, PyObject* arguments) {
   long long interval = 0;
   const char* name = nullptr;
-  if (!PyArg_ParseTuple(arguments, "Ls", &interval, &name)) return nullptr;
-  auto session = without_gil([&] { return Session::start(Machine{}, nanoseconds(interval), name); });
+  int tells = 0;
+  if (!PyArg_ParseTuple(arguments, "Ls|p", &interval, &name, &tells)) return nullptr;
+  auto session = without_gil([&] {
+    auto started = Session::start(Machine{}, nanoseconds(interval), name);
+    if (started && tells != 0) (*started)->tell_so_far();
+    return started;
+  });
   if (!session) return raise(session.error());
   if (!*session) return raise(session->error());
   PyObject* handle = PyCapsule_New(session->value().get(), handle_name, drop);
   if (handle != nullptr) session->value().release();
   return handle;
+}
+
+PyObject* session_energy(PyObject*, PyObject* handle) {
+  auto* session = static_cast<Session*>(PyCapsule_GetPointer(handle, handle_name));
+  if (session == nullptr) return nullptr;
+  if (!session->belongs_here()) Py_RETURN_NONE;
+  const auto told = without_gil([&]() -> Result<joulery_energy> { return session->so_far(); });
+  if (!told) return raise(told.error());
+  return energy_tuple(told->value());
 }
 
 PyObject* end_session(PyObject*, PyObject* handle) {
@@ -72,7 +87,8 @@ PyObject* end_session(PyObject*, PyObject* handle) {
 
 }  // namespace
 
-PyMethodDef session_functions[] = {{"begin_session", begin_session, METH_VARARGS, "begin_session(interval_ns, name) -> handle"},
+PyMethodDef session_functions[] = {{"begin_session", begin_session, METH_VARARGS, "begin_session(interval_ns, name, tells=False) -> handle"},
+                                   {"session_energy", session_energy, METH_O, "session_energy(handle) -> tuple, None in a forked child"},
                                    {"end_session", end_session, METH_O, "end_session(handle) -> JSON, schema joulery.report/1"},
                                    {nullptr, nullptr, 0, nullptr}};
 
