@@ -28,7 +28,7 @@ namespace {
 constexpr Duration marks_period = milliseconds(100);   // a thread's lane holds 8,192 marks
 constexpr Duration quiet_period = milliseconds(250);   // where no program marks yet; whoever begins to has filled no lane by then
 constexpr Duration flush_period = milliseconds(1000);
-constexpr Duration asked_period = milliseconds(200);   // how often a program that asks is told what it has burnt
+constexpr Duration asked_period = milliseconds(190);   // every second look: how often a program that asks is told what it has burnt
 
 // What is known of a device from the start: functions that its driver lacks, whose energy it counts.
 void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {

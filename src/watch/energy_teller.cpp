@@ -22,7 +22,10 @@ Result<EnergyTeller> EnergyTeller::make(const std::string& directory) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return std::unexpected(error_from_errno(errno, "cannot make the page that tells a program its energy", path));
   EnergyTeller page(file);
-  page.publish({});
+  joulery_energy nothing{};
+  nothing.watts = -1;
+  nothing.quality = 4;
+  page.publish(nothing);
   if (!put(file, &energy_page_layout, sizeof energy_page_layout, 8) || !put(file, &energy_page_magic, sizeof energy_page_magic, 0))
     return std::unexpected(error_from_errno(errno, "cannot write the page that tells a program its energy", path));
   return page;
