@@ -32,6 +32,8 @@ PyObject* energy_so_far(PyObject*, PyObject*) {
   return energy_tuple(told);
 }
 
+PyObject* energy_clock(PyObject*, PyObject*) { return PyLong_FromLongLong(monotonic_ns()); }
+
 }  // namespace
 
 PyObject* energy_tuple(const joulery_energy& told) {
@@ -47,6 +49,7 @@ PyObject* energy_tuple(const joulery_energy& told) {
 
 PyMethodDef energy_functions[] = {
     {"energy_so_far", energy_so_far, METH_NOARGS, "energy_so_far() -> tuple as `joulery run` tells it, or None where nobody tells"},
+    {"energy_clock", energy_clock, METH_NOARGS, "energy_clock() -> now by the clock of the others, nanoseconds"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace joulery

@@ -46,6 +46,9 @@ class Watcher {
       : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)), burnt_(make(plan)), shown_(burnt_), progress_(progress), program_(program) {}
   LiveWindow& window() { return window_; }
 
+  void begin(MonoTime begin) {
+    if (program_) program_->publish(told_energy(begin, {}));
+  }
   // Once a second.
   void tell(MonoTime begin) {
     if (progress_) progress_(mono_now() - begin, shown_.since(begin, window_));
@@ -84,6 +87,7 @@ class Attendance {
     ProcessTree tree(child.pid());
     ShortChildren children(child.pid());
     in_file_until_ = begin;
+    watcher_.begin(begin);
     MonoTime next_flush = begin + flush_period;
     for (MonoTime next = begin + marks_period;; next = std::max(next + pause(), mono_now())) {
       auto end = child.wait_until(next);
