@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "app/agent_notes.h"
 #include "app/loaded_run.h"
 #include "app/measurement.h"
@@ -86,10 +88,20 @@ Result<Report> Session::stop() {
   const MonoTime end = mono_now();
   sampler_.stop();
   recording_.add(ClockMap::now());
-  return judge(end);
+  return judge(recording_, end);
 }
 
-Result<Report> Session::judge(MonoTime end) {
+Result<Report> Session::report_so_far() {
+  std::optional<MemoryRecording> copy;
+  {
+    const std::scoped_lock lock(mutex_);
+    copy.emplace(recording_);
+  }
+  copy->add(ClockMap::now());
+  return judge(*copy, std::max(begin_, std::min(window_->complete_until(), mono_now())));
+}
+
+Result<Report> Session::judge(MemoryRecording& recording, MonoTime end) const {
   RunFacts facts;
   facts.version = version;
   facts.command = {name_};
@@ -101,8 +113,8 @@ Result<Report> Session::judge(MonoTime end) {
   facts.missing = missing_;
   facts.interval = interval_;
   facts.notes = agent_notes(devices_);
-  recording_.set(to_metadata(facts));
-  const Result<LoadedRun> run = LoadedRun::load(recording_, {});
+  recording.set(to_metadata(facts));
+  const Result<LoadedRun> run = LoadedRun::load(recording, {});
   if (!run) return std::unexpected(run.error());
   return run->report();
 }

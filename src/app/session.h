@@ -40,6 +40,9 @@ class Session final : public RoundConsumer {
   // What was burnt from start() until the last readings; nothing is known where tell_so_far() was not called. By any thread.
   joulery_energy so_far();
 
+  // Judges the time from start() until the last readings, and goes on. The part that no reading has seen yet is left out.
+  Result<Report> report_so_far();
+
   // Reads each meter a last time and judges the time since start(). Once.
   Result<Report> stop();
   bool belongs_here() const;
@@ -50,7 +53,7 @@ class Session final : public RoundConsumer {
 
  private:
   Session(const Machine& machine, Discovery discovery, Duration interval, std::string name);
-  Result<Report> judge(MonoTime end);
+  Result<Report> judge(MemoryRecording& recording, MonoTime end) const;
   void sum_up();
 
   pid_t owner_;
