@@ -1,6 +1,6 @@
 """The interpreter that has the real frameworks, and one training under `joulery run` on a machine of known power.
 
-The interpreter is $JOULERY_TEST_PYTHON, else .venv of this tree (scripts/setup run test). Each training is a process of its own:
+The interpreter is $JOULERY_TEST_PYTHON, else .venv of this tree (scripts/setup run frameworks). Each training is a process of its own:
 TensorFlow and PyTorch cannot share one.
 """
 import decimal
@@ -28,11 +28,11 @@ def need(*modules):
     """Skips, saying what is missing, where the interpreter lacks one of `modules`."""
     path = python()
     if not path.exists():
-        pytest.skip(f"skipped: no {path} with {', '.join(modules)} (scripts/setup run test)")
+        pytest.skip(f"skipped: no {path} with {', '.join(modules)} (scripts/setup run frameworks)")
     code = f"import importlib.util, sys; print(*[m for m in {modules!r} if importlib.util.find_spec(m) is None])"
     missing = subprocess.run([path, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     if missing:
-        pytest.skip(f"skipped: {path} has no {', '.join(missing)} (scripts/setup run test)")
+        pytest.skip(f"skipped: {path} has no {', '.join(missing)} (scripts/setup run frameworks)")
 
 
 def environment():
