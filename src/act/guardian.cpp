@@ -15,7 +15,7 @@ namespace joulery {
 namespace {
 
 constexpr const char* ourselves = "/proc/self/exe";
-constexpr std::string_view settled = "settled ", open = "open ", finished = "finished\n";
+constexpr std::string_view back = "back ", settled = "settled ", open = "open ", finished = "finished\n";
 
 struct Pipe {
   int read_end = -1, write_end = -1;
@@ -118,8 +118,8 @@ std::optional<std::vector<Undone>> Guardian::finish() {
   for (std::size_t at = 0; at + finished.size() < text.size();) {
     const std::size_t end = text.find('\n', at);
     const std::string line = text.substr(at, end - at);
-    const bool is_settled = line.starts_with(settled);
-    all.push_back({is_settled, line.substr(is_settled ? settled.size() : open.size())});
+    const bool as_before = line.starts_with(back), is_settled = as_before || line.starts_with(settled);
+    all.push_back({is_settled, as_before, line.substr(line.find(' ') + 1)});
     at = end + 1;
   }
   return all;
@@ -136,7 +136,7 @@ int Guardian::stand_guard(const std::string& path, PowerControl& control) {
   std::string told;
   bool all_settled = true;
   for (const Undone& undone : control.undo(journal)) {
-    told += std::string(undone.settled ? settled : open) + one_line(undone.text) + "\n";
+    told += std::string(undone.as_before ? back : undone.settled ? settled : open) + one_line(undone.text) + "\n";
     all_settled = all_settled && undone.settled;
   }
   write_all(answers, told + std::string(finished));

@@ -140,6 +140,15 @@ std::vector<PowerLimit> PowerControl::list() {
   return limits;
 }
 
+Result<void> PowerControl::check(const LimitRequest& request) const {
+  const auto knob = find(request);
+  if (!knob) return std::unexpected(knob.error());
+  if (auto why = (*knob)->obstacle()) return std::unexpected(*std::move(why));
+  const auto now = (*knob)->read();
+  if (!now) return std::unexpected(now.error());
+  return check_range((*knob)->facts(), now->limit_uw, request.microwatts);
+}
+
 Result<LimitTaken> PowerControl::set(const LimitRequest& request, UndoJournal& journal) {
   const auto alone = FolderLock::take(folder_);
   if (!alone) return std::unexpected(alone.error());
@@ -179,14 +188,15 @@ Result<LimitTaken> PowerControl::write(PowerKnob& knob, const LimitRequest& requ
 }
 
 Undone PowerControl::undo_entry(const UndoEntry& entry, const std::string& boot) const {
-  const auto told = [&](bool settled, std::string text) { return Undone{settled, entry.where + ": " + std::move(text)}; };
+  const auto told = [&](bool settled, std::string text) { return Undone{settled, false, entry.where + ": " + std::move(text)}; };
+  const auto back = [&](const KnobState& at) { return Undone{true, true, entry.where + ": back at " + state_text(at)}; };
   if (const std::string now = boot_id(); !boot.empty() && !now.empty() && boot != now)
     return told(true, "the machine was started anew since it was set, which undid it");
   PowerKnob* const knob = by_id(entry.knob);
   if (!knob) return told(false, "is not on this machine now; its limit was " + state_text(entry.before));
   const auto now = knob->read();
   if (!now) return told(false, "cannot be put back to " + state_text(entry.before) + ": " + now.error().line());
-  if (*now == entry.before) return told(true, "back at " + state_text(entry.before));
+  if (*now == entry.before) return back(entry.before);
   const KnobState target = target_of(*now, entry);
   if (target == *now)
     return told(true, fmt::format("somebody else set it to {} meanwhile: left so (it was {})", state_text(*now), state_text(entry.before)));
@@ -194,18 +204,19 @@ Undone PowerControl::undo_entry(const UndoEntry& entry, const std::string& boot)
     return told(false, "cannot be put back to " + state_text(entry.before) + ": " + written.error().line());
   const auto after = knob->read();
   if (!after) return told(false, "was put back to " + state_text(entry.before) + " and cannot be read: " + after.error().line());
-  if (*after == target) return told(true, "back at " + state_text(*after));
+  if (*after == entry.before) return back(*after);
+  if (*after == target) return told(true, fmt::format("put back as far as it was ours, at {} (it was {})", state_text(*after), state_text(entry.before)));
   return told(true, fmt::format("put back to {}, of which the hardware took {}", state_text(target), state_text(*after)));
 }
 
 std::vector<Undone> PowerControl::undo(UndoJournal& journal) {
   std::vector<Undone> all;
   const auto text = journal.read();
-  if (!text) return {{false, text.error().line()}};
+  if (!text) return {{false, false, text.error().line()}};
   if (!text->known && text->entries == 0) {
     struct stat status{};
     if (::fstat(journal.descriptor(), &status) == 0 && status.st_size == 0) return journal.remove(), all;
-    return {{false, journal.path() + ": is not understood; it says what power limits were before somebody set them"}};
+    return {{false, false, journal.path() + ": is not understood; it says what power limits were before somebody set them"}};
   }
   for (const UndoEntry& entry : std::views::reverse(text->open)) {
     all.push_back(undo_entry(entry, text->boot));
@@ -221,7 +232,7 @@ std::vector<Undone> PowerControl::recover() {
     if (const auto text = text_of(path); text && text->known && text->root != root_) continue;  // of another tree
     auto journal = UndoJournal::take(path);
     if (!journal) {
-      if (journal.error().code != ErrorCode::not_found) all.push_back({false, journal.error().line()});
+      if (journal.error().code != ErrorCode::not_found) all.push_back({false, false, journal.error().line()});
     } else if (*journal) {
       std::ranges::move(undo(**journal), std::back_inserter(all));
     }

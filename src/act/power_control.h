@@ -13,12 +13,6 @@
 
 namespace joulery {
 
-// What became of one change that was to be undone.
-struct Undone {
-  bool settled = true;  // false: it stays in the journal, for another time
-  std::string text;     // "node/gpu/0: back at 700 W"
-};
-
 class PowerControl {
  public:
   // `folder`: where the journals of all holders are kept that must know of each other.
@@ -28,6 +22,8 @@ class PowerControl {
 
   // Every limit of the machine, as it is now.
   std::vector<PowerLimit> list();
+  // Whether set() could do this now, as far as that can be known without trying. Errors: as set().
+  Result<void> check(const LimitRequest& request) const;
   Result<UndoJournal> open_journal(const std::string& holder) const { return UndoJournal::make(folder_, holder, root_); }
   // Sets one limit for the holder of the journal; what it cannot keep it undoes at once. Errors: not_found; permission; usage
   // where it is out of range; busy where somebody else holds it; io and no_space of the journal.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ class HeldLimits {
                                                   const Settings& settings);
   ~HeldLimits();
   const std::vector<HeldLimit>& held() const { return held_; }
-  // Which of them are no longer as they were taken, and how: somebody else changed them, the agent went away.
+  // For each of them: what became of it since it was taken, "" where it is as it was: somebody else changed it, the agent went away.
   std::vector<std::string> changed();
   // Puts them back; tells what could not be, or was left alone.
   std::vector<std::string> release();
@@ -38,6 +39,8 @@ class HeldLimits {
   struct Agent;
   struct Direct;
   HeldLimits();
+  std::optional<Result<LimitTaken>> ask_the_agent(const LimitRequest& request, Error& refusal);
+  Result<LimitTaken> set_directly(const LimitRequest& request, const std::string& sysroot);
   Result<void> take_one(const LimitRequest& request, const std::string& sysroot);
 
   std::unique_ptr<Agent> agent_;

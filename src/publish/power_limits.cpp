@@ -18,7 +18,7 @@ using Whole = std::optional<std::int64_t>;
 
 std::string watts_or_dash(const Whole& microwatts) {
   if (!microwatts) return "-";
-  std::string text = fmt::format("{:.1f}", static_cast<double>(*microwatts) * 1e-6);
+  std::string text = fmt::format("{:.1f}", static_cast<double>(*microwatts) / 1e6);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text;
 }
@@ -79,7 +79,7 @@ std::string reasons(std::span<const PowerLimit> limits, const TextStyle& style) 
 void write_watts(JsonWriter& json, const char* name, const Whole& microwatts) {
   json.key(name);
   if (microwatts)
-    json.number(static_cast<double>(*microwatts) * 1e-6);
+    json.number(static_cast<double>(*microwatts) / 1e6);
   else
     json.null();
 }
@@ -97,7 +97,7 @@ void write_limit(JsonWriter& json, const PowerLimit& limit) {
   write_watts(json, "most_watts", limit.most_uw);
   write_watts(json, "default_watts", limit.standard_uw);
   json.key("window_s");
-  json.number(limit.window_us ? std::optional(static_cast<double>(*limit.window_us) * 1e-6) : std::nullopt);
+  json.number(limit.window_us ? std::optional(static_cast<double>(*limit.window_us) / 1e6) : std::nullopt);
   json.key("settable").boolean(limit.settable);
   json.key("reason").text(limit.reason);
   json.key("remedy").text(limit.remedy);

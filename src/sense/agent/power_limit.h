@@ -45,6 +45,14 @@ struct LimitTaken {
   friend bool operator==(const LimitTaken&, const LimitTaken&) = default;
 };
 
+// What became of one change that was to be undone.
+struct Undone {
+  bool settled = true;    // false: it is still to be undone, by whoever looks next
+  bool as_before = true;  // the value from before is back
+  std::string text;       // "node/gpu/0: back at 700 W"
+  friend bool operator==(const Undone&, const Undone&) = default;
+};
+
 // "node/gpu/0", "node/cpu/package-0:short_term".
 inline std::string limit_address(const Component& component, const std::string& name) {
   return name.empty() ? component.path() : component.path() + ":" + name;
