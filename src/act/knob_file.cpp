@@ -24,6 +24,11 @@ bool is_plain(int descriptor) {
 
 }  // namespace
 
+Error nobody_is_named() {
+  return {ErrorCode::permission, "agent.meters.control_power lets nobody set power limits through this agent", "",
+          "sudoedit /etc/joulery/joulery.toml  # below [agent.meters]: control_power = [\"root\"]\nsudo systemctl restart joulery-agent"};
+}
+
 KnobFile::KnobFile(std::string path, Access access) : path_(std::move(path)) {
   if (access == Access::write) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
@@ -76,7 +81,7 @@ Result<void> KnobFile::write(std::int64_t value) const {
 
 std::optional<Error> KnobFile::obstacle() const {
   if (writable_) return std::nullopt;
-  if (why_not_ == 0) return Error{ErrorCode::permission, "nobody may set it here", path_, ""};
+  if (why_not_ == 0) return nobody_is_named();
   if (why_not_ == EROFS)
     return Error{ErrorCode::permission, "/sys is read-only here, as in a container", path_,
                  "joulery run on the host, or an agent there that gives its socket to the container"};

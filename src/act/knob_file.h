@@ -12,6 +12,9 @@
 
 namespace joulery {
 
+// Where limits are told and set by nobody: by an agent whose configuration names nobody.
+Error nobody_is_named();
+
 class KnobFile {
  public:
   enum class Access : std::uint8_t { read, write };

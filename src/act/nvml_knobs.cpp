@@ -72,7 +72,7 @@ class NvmlKnob final : public PowerKnob {
     if (is_partitioned(library_.api(), device_))
       return Error{ErrorCode::unsupported, "partitioned (MIG): a slice has no power limit, and the board's would hold all of its slices",
                    where(), fmt::format("sudo nvidia-smi -i {} -pl WATTS  # for the whole board, until somebody sets it again", index_)};
-    if (access_ == KnobFile::Access::read) return Error{ErrorCode::permission, "nobody may set it here", where(), ""};
+    if (access_ == KnobFile::Access::read) return nobody_is_named();
     if (!library_.api().set_limit)
       return Error{ErrorCode::unsupported, "this driver's library cannot set power limits", where(), "a newer driver can"};
     return may_administer() ? std::nullopt : std::optional(root_alone());

@@ -36,7 +36,9 @@ def make_tree(root):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
-    (root / "proc").mkdir(exist_ok=True)
+    for name in ("proc", "sys/devices/system/cpu", "sys/fs/cgroup"):  # the rest of the machine is this one
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).symlink_to("/" + name)
     return root
 
 
@@ -133,18 +135,16 @@ def test_what_cannot_be_set_stops_before_the_command_starts(run, tree, words, na
     assert journals(run) == []
 
 
-@pytest.mark.parametrize("words", ["", "90W", "node/gpu/0", "node/gpu/0=", "node/gpu/0=12J", "node/gpu/0=0W", "node/gpu/0=-5W", "a=1W,a=2W", "=1W", "a:=1W"])
+@pytest.mark.parametrize("words", ["90W", "node/gpu/0", "node/gpu/0=", "node/gpu/0=12J", "node/gpu/0=0W", "node/gpu/0=-5W", "a=1W,a=2W", "=1W", "a:=1W"])
 def test_a_request_that_makes_no_sense_is_refused(run, tree, words):
-    if not words:
-        pytest.skip("skipped: an empty word is no request")
     done = run.run("--sysroot", tree, "--power-limit", words, "--", "touch", run.home / "ran")
     assert done.returncode == 2 and not (run.home / "ran").exists()
     one_line(done.stderr, "--power-limit")
 
 
-def started(run, tree, *more, script="echo begun; exec sleep 600"):
-    child = run.start("run", "--no-save", "--quiet", "--sysroot", str(tree), "--power-limit", "node/cpu/package-0=90W", *more, "--", "sh", "-c", script,
-                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+def started(run, tree):
+    child = run.start("run", "--no-save", "--quiet", "--sysroot", str(tree), "--power-limit", "node/cpu/package-0=90W", "--", "sh", "-c",
+                      "echo begun; exec sleep 600", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert child.stdout.readline() == "begun\n", child.stderr.read()
     assert value(tree, LONG) == 90000000
     return child
@@ -189,7 +189,7 @@ def test_a_limit_goes_back_after_kill_9(run, tree):
 
 
 def test_a_limit_goes_back_when_its_guardian_is_killed(run, tree):
-    child = started(run, tree, script="echo begun; read line")
+    child = started(run, tree)
     os.kill(guardian_of(child), signal.SIGKILL)
     os.killpg(child.pid, signal.SIGTERM)
     child.communicate(timeout=LIMIT_S)
@@ -227,7 +227,7 @@ def test_what_somebody_else_changed_is_left_alone_and_told(run, tree):
 
 
 def test_two_runs_do_not_hold_one_limit(run, tree):
-    first = started(run, tree, script="echo begun; read line")
+    first = started(run, tree)
     told = json.loads(run("power", "--json", "--sysroot", tree, check=0).stdout)
     holder = next(one["holder"] for one in told["limits"] if one["name"] == "long_term")
     assert str(first.pid) in holder
@@ -262,7 +262,7 @@ def test_a_gpus_limit_is_held_and_goes_back(run, gpu):
         pytest.skip("skipped: needs root, as NVIDIA's driver does")
     kept = gpu.with_name("gpus.limit.0")
     kept.write_text("550000\n")
-    done = run("run", "--power-limit", "node/gpu/0=250W", "-o", run.home / "r.joulery", "--", "cat", kept, check=0)
+    done = run("run", "--power-limit", "node/gpu/0=250W", "-o", run.home / "r.joulery", "--", "sh", "-c", f"cat {kept}; sleep 0.5", check=0)
     assert done.stdout == "250000\n" and kept.read_text() == "550000\n"
     limit, = run.report(run.home / "r.joulery")["power_limits"]
     assert (limit["watts"], limit["before_watts"], limit["enforced_watts"]) == (250, 550, 250)
@@ -414,7 +414,7 @@ def test_root_is_named_by_default_and_others_can_be(node):
 
 
 def test_where_nobody_is_named_nothing_is_opened_for_writing(node):
-    agent = node.agent("agent.meters.control_power=[]")
+    agent = node.agent("agent.meters.control_power=")
     for entry in pathlib.Path(f"/proc/{agent.pid}/fd").iterdir():
         if str(node.tree) in os.readlink(entry):
             flags = int(pathlib.Path(f"/proc/{agent.pid}/fdinfo/{entry.name}").read_text().split("flags:")[1].split()[0], 8)
@@ -424,7 +424,7 @@ def test_where_nobody_is_named_nothing_is_opened_for_writing(node):
 
 
 def test_one_holder_excludes_others_by_name(node):
-    node.agent(CONTROL)
+    node.agent(f"agent.meters.control_power=root,{NOBODY}")
     first = node.holder()
     _, err = node("run", "--no-save", "--quiet", "--power-limit", "node/cpu/package-0=80W", "--", "true", uid=0, check=125)
     one_line(err, "holds", str(first.pid))
@@ -455,7 +455,7 @@ def test_an_agent_that_stops_puts_limits_back_and_the_run_says_so(node):
 
 
 @pytest.mark.parametrize("client_too", [False, True])
-@pytest.mark.parametrize("control", [CONTROL, "agent.meters.control_power=[]"])
+@pytest.mark.parametrize("control", [CONTROL, "agent.meters.control_power="])
 def test_an_agent_that_is_killed_puts_limits_back_when_it_starts_again(node, client_too, control):
     agent = node.agent(CONTROL)
     child = node.holder()

@@ -21,9 +21,9 @@ std::string who(const PowerClient& client) { return fmt::format("user {}, pid {}
 Error not_named(const PowerClient& client) {
   return {ErrorCode::permission, fmt::format("user {} may not set power limits through this agent", user_name(client.user)),
           "agent.meters.control_power",
-          fmt::format("echo 'agent.meters.control_power = [\"root\", \"{}\"]' | sudo tee -a /etc/joulery/joulery.toml && sudo systemctl restart "
-                      "joulery-agent",
-                      user_name(client.user))};
+          fmt::format("sudoedit /etc/joulery/joulery.toml  # below [agent.meters]: control_power = [{}\"{}\"]\n"
+                      "sudo systemctl restart joulery-agent",
+                      client.user == 0 ? "" : "\"root\", ", user_name(client.user))};
 }
 
 }  // namespace
