@@ -25,6 +25,7 @@ constexpr Command commands[] = {
     {"fleet", "what whole fleets have burnt, from the engine that their agents push to", joulery::fleet_command},
     {"agent", "watch this node: measure, attribute, store, serve, push", joulery::agent_command},
     {"doctor", "which meters this machine has, and how to make the others work", joulery::doctor_command},
+    {"power", "the power limits of this machine, and what is left to be put back", joulery::power_command},
     {"calibrate", "teach the estimate what a wall meter shows", joulery::calibrate_command},
     {"config", "what is configured and where it was set: joulery config show --origin", joulery::config_command},
     {"places", "the places whose carbon intensity is known", joulery::places_command},

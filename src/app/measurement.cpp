@@ -239,6 +239,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   } else {
     result.error = end.error();
   }
+  if (plan.at_end) plan.at_end(facts);
   facts.unseen_cpu = attendance.unseen();
   facts.short_lived = attendance.short_lived();
   facts.marks_lost = marks.lost();

@@ -193,6 +193,29 @@ void add_baseline(const RunRecord& run, Report& report) {
   }
 }
 
+void add_power_limits(const RunRecord& run, Report& report) {
+  for (const HeldPowerLimit& limit : run.facts.power_limits) {
+    ReportPowerLimit line;
+    line.path = limit.component.path();
+    line.name = limit.name;
+    line.asked_watts = static_cast<double>(limit.asked_uw) / 1e6;
+    line.watts = static_cast<double>(limit.took_uw) / 1e6;
+    line.before_watts = static_cast<double>(limit.before_uw) / 1e6;
+    if (limit.enforced_uw) line.enforced_watts = static_cast<double>(*limit.enforced_uw) / 1e6;
+    line.by = limit.by;
+    line.changed = limit.changed;
+    const auto shown = std::ranges::find(report.components, line.path, &ReportComponent::path);
+    if (shown != report.components.end() && shown->joules) {
+      line.joules = shown->joules->value;
+      line.mean_watts = shown->mean_watts;
+    } else {
+      line.reason = shown != report.components.end() ? shown->reason : "nothing measures " + line.path;
+    }
+    if (!line.changed.empty()) report.flags.push_back("power-limit: " + limit.component.path() + ": " + line.changed);
+    report.power_limits.push_back(std::move(line));
+  }
+}
+
 void add_sampling(const RunRecord& run, Report& report) {
   report.sampling = {
       .interval_s = to_seconds(run.timeline.interval), .rounds = run.timeline.rounds, .missed = run.timeline.missed, .gaps = {}};
@@ -246,6 +269,7 @@ Report make_report(const RunRecord& run) {
   add_processes(run, report);
   add_layers(run, report);
   add_sampling(run, report);
+  add_power_limits(run, report);
   return report;
 }
 

@@ -124,6 +124,20 @@ struct ReportBaseline {
   std::string reason;                // why a figure above is unknown; "" where none is
 };
 
+// A power limit that was held while the command ran.
+struct ReportPowerLimit {
+  std::string path, name;            // "node/cpu/package-0", "long_term"; name: "" where the component has only one
+  double asked_watts = 0;
+  double watts = 0;                  // as the hardware took it
+  double before_watts = 0;           // put back afterwards
+  std::optional<double> enforced_watts;  // what the driver kept to, where it tells that apart
+  std::string by;                    // agent | joulery
+  std::optional<Energy> joules;      // of the component, over the run
+  std::optional<double> mean_watts;
+  std::string reason;                // why a figure above is unknown; "" where none is
+  std::string changed;               // what became of it before the run ended; "" where it was held to the end
+};
+
 // A part of a layer; the parts and the residual sum to the layer's whole to the microjoule.
 struct ReportLayerPart {
   std::string path, label;           // "node/gpu/0", "GPU 0"; "process/4711" for a workload
@@ -178,6 +192,7 @@ struct Report {
   std::vector<ReportLayer> layers;
   std::vector<ReportDelay> delays;
   std::optional<ReportBaseline> baseline;
+  std::vector<ReportPowerLimit> power_limits;
   std::optional<ReportCarbon> carbon;
   std::optional<ReportCost> cost;
   ReportSampling sampling;

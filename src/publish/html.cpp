@@ -64,6 +64,11 @@ std::string baseline_card(const Report& r) {
   return card("Idle in the same time", to_text(*b.joules), {or_missing(b.watts) + (b.source.empty() ? "" : ", " + b.source), above});
 }
 
+std::string limit_card(const ReportPowerLimit& limit) {
+  const std::string value = compact(limit.watts) + " W", words = power_limit_words(limit);
+  return card("Limit: " + power_limit_label(limit), value, {words.substr(value.size() + 1)});
+}
+
 std::string steps_card(const ReportSteps& s) {
   std::vector<std::string> more;
   more.push_back(s.joules_median ? "median " + to_text(joules(*s.joules_median)) : "median energy missing: " + reason_of(s));
@@ -101,6 +106,7 @@ std::string cards(const Report& r) {
   std::string out = "<dl class=\"cards\">\n" + card("Time", to_text(seconds(r.duration_s)));
   out += power_card("Mean power", r.mean_watts, r) + power_card("Peak power", r.peak_watts, r);
   if (r.baseline) out += baseline_card(r);
+  for (const ReportPowerLimit& limit : r.power_limits) out += limit_card(limit);
   if (r.steps.count > 0) out += steps_card(r.steps);
   for (const ReportWork& w : r.work) out += work_card(w);
   for (const ReportKpi& k : r.kpis) out += kpi_card(k);

@@ -133,6 +133,22 @@ void write_process(JsonWriter& json, const ReportProcess& process) {
   json.end_object();
 }
 
+void write_power_limit(JsonWriter& json, const ReportPowerLimit& limit) {
+  json.begin_object();
+  json.key("component").text(limit.path);
+  json.key("name").text(limit.name);
+  json.key("asked_watts").number(limit.asked_watts);
+  json.key("watts").number(limit.watts);
+  json.key("before_watts").number(limit.before_watts);
+  json.key("enforced_watts").number(limit.enforced_watts);
+  json.key("by").text(limit.by);
+  json.key("joules").energy(limit.joules);
+  json.key("mean_watts").number(limit.mean_watts);
+  json.key("reason").text_or_null(limit.reason);
+  json.key("changed").text_or_null(limit.changed);
+  json.end_object();
+}
+
 void write_baseline(JsonWriter& json, const Report& report) {
   const ReportBaseline none{};
   const ReportBaseline& baseline = report.baseline ? *report.baseline : none;
@@ -227,6 +243,7 @@ void write_report(JsonWriter& json, const Report& report) {
   write_all(json, "processes", report.processes, write_process);
   write_layers(json, report);
   write_baseline(json.key("baseline"), report);
+  if (!report.power_limits.empty()) write_all(json, "power_limits", report.power_limits, write_power_limit);
   write_carbon(json.key("carbon"), report);
   write_cost(json.key("cost"), report);
   write_sampling(json.key("sampling"), report.sampling);

@@ -104,6 +104,7 @@ std::string figures(const Report& report) {
   else
     add("Power", "missing: " + power_reason(report));
   if (report.baseline) add("Idle", baseline_words(*report.baseline, report.energy));
+  for (const ReportPowerLimit& limit : report.power_limits) add("Limit", power_limit_label(limit) + " " + power_limit_words(limit));
   if (report.steps.count > 0) add("Steps", steps_words(report.steps));
   for (const ReportWork& work : report.work) {
     const std::string rate = rate_words(work);

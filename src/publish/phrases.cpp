@@ -34,6 +34,7 @@ constexpr FlagWords flag_words[] = {
     {"gpus-visible", false, "The command can see some of the GPUs alone; the energy of all is counted."},
     {"gpus-unclear", true, "Which GPUs the command can see is not certain."},
     {"gpu-shared", true, "A GPU is partitioned (MIG): its energy is the whole board's, which the command shares with other slices."},
+    {"power-limit", true, "A power limit was not held to the end of the run."},
     {"by-agent", false, "The agent of this node read meters for this run."},
     {"counter-fell", true, "An energy counter began again during the run, as after a driver was loaded anew or a device reset."},
     {"sources-disagree", true, "Two meters of one component differ by more than their errors allow; the first is counted."},
@@ -214,6 +215,20 @@ std::string baseline_words(const ReportBaseline& baseline, const ReportEnergy& e
   const Energy above = energy.joules->value - *baseline.joules;
   return words +
          (above < Energy{} ? fmt::format("; the run used {} less", to_text(-above)) : fmt::format("; {} above idle", to_text(above)));
+}
+
+std::string power_limit_label(const ReportPowerLimit& limit) { return limit.name.empty() ? limit.path : limit.path + ":" + limit.name; }
+
+std::string power_limit_words(const ReportPowerLimit& limit) {
+  std::string words = fmt::format("{} W", compact(limit.watts));
+  if (limit.asked_watts != limit.watts) words += fmt::format(" (asked for {} W)", compact(limit.asked_watts));
+  if (limit.enforced_watts && *limit.enforced_watts != limit.watts)
+    words += fmt::format(", of which the driver keeps to {} W", compact(*limit.enforced_watts));
+  words += fmt::format(" instead of {} W{}: ", compact(limit.before_watts), limit.by == "agent" ? ", through the agent" : "");
+  words += limit.joules ? to_text(*limit.joules) : "energy missing: " + printable(limit.reason);
+  if (limit.mean_watts) words += fmt::format(", {} mean", to_text(watts(*limit.mean_watts)));
+  if (!limit.changed.empty()) words += "; " + printable(limit.changed);
+  return words;
 }
 
 std::string carbon_words(const ReportCarbon& carbon) {

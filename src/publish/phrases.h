@@ -34,6 +34,8 @@ std::string command_words(const std::vector<std::string>& command);
 std::string exit_words(const Report& report);
 
 std::string baseline_words(const ReportBaseline& baseline, const ReportEnergy& energy);
+std::string power_limit_label(const ReportPowerLimit& limit);  // "node/cpu/package-0:short_term"
+std::string power_limit_words(const ReportPowerLimit& limit);
 std::string carbon_words(const ReportCarbon& carbon);
 std::string cost_words(const ReportCost& cost);
 std::string steps_words(const ReportSteps& steps);

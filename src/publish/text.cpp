@@ -155,6 +155,8 @@ std::string totals(const Report& report, const TextStyle& style) {
   else
     out += labelled("Power", "missing: " + printable(power_reason(report)), style);
   if (report.baseline) out += labelled("Idle", baseline_words(*report.baseline, report.energy), style);
+  for (const ReportPowerLimit& limit : report.power_limits)
+    out += labelled("Limit", printable(power_limit_label(limit)) + " " + power_limit_words(limit), style);
   return out;
 }
 
