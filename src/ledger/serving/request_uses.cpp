@@ -5,35 +5,27 @@
 namespace joulery {
 namespace {
 
-// Two batches' time: a prompt shares its steps with others.
-constexpr double slack = 2;
-constexpr double quick_quantile = 0.1;
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+double median(std::vector<double> values) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, at);
   return *at;
 }
 
 // What is typical of these requests, for those that do not say it.
 struct Typical {
-  double prefill_s_a_token = 0;  // of the quickest
   double tokens_in = 1, tokens_out_a_second = 1;
 };
 
 Typical typical_of(std::span<const ServedRequest> requests) {
-  std::vector<double> quick, prompts, rates;
+  std::vector<double> prompts, rates;
   for (const ServedRequest& r : requests) {
     if (r.tokens_in) prompts.push_back(*r.tokens_in);
-    if (r.tokens_in && *r.tokens_in > 0 && r.first_token) quick.push_back(to_seconds(*r.first_token - r.start) / *r.tokens_in);
     const double answering = to_seconds(r.end - r.first_token.value_or(r.start));
     if (r.tokens_out && answering > 0) rates.push_back(*r.tokens_out / answering);
   }
   Typical typical;
-  typical.prefill_s_a_token = quantile(quick, quick_quantile);
-  if (!prompts.empty()) typical.tokens_in = quantile(prompts, 0.5);
-  if (!rates.empty()) typical.tokens_out_a_second = quantile(rates, 0.5);
+  if (!prompts.empty()) typical.tokens_in = median(prompts);
+  if (!rates.empty()) typical.tokens_out_a_second = median(rates);
   return typical;
 }
 
@@ -48,9 +40,8 @@ ServingUse use_of(const ServedRequest& r, const Typical& typical, const ClockMap
     use.prefill = use.decode = {mono(r.scheduled.value_or(r.start)), mono(r.end)};
     return use;
   }
-  WallTime begin = r.scheduled.value_or(r.start);
-  if (!r.scheduled) begin = std::max(begin, *r.first_token - seconds(slack * typical.prefill_s_a_token * use.prefill_tokens));
-  use.prefill = {mono(begin), mono(*r.first_token)};
+  use.queued = !r.scheduled;
+  use.prefill = {mono(r.scheduled.value_or(r.start)), mono(*r.first_token)};
   use.decode = {mono(*r.first_token), mono(r.end)};
   use.decode_tokens = std::max(0.0, answered - 1);
   return use;

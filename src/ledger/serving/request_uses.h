@@ -1,10 +1,9 @@
 // Requests as a server's log tells them, made ready to share energy by: their times on the recording's clock, and what was in
 // work when. Pure.
 //
-// A prompt is read between the moment that its request left the queue and its first token. Where the log does not say when that
-// was, the time that a prompt of its length takes is told from those requests that got through quickest per token, and the rest
-// is waiting. The first token comes out of the prompt; the others come evenly until the end. An answer that came as a whole has
-// its tokens evenly over all of its time.
+// A prompt is read between the moment that its request left the queue and its first token; where the log does not say when it
+// left the queue, it waited. The first token comes out of the prompt, the others after it. An answer that came as a whole has its
+// tokens anywhere within its time.
 #pragma once
 
 #include <span>

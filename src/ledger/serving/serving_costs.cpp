@@ -8,7 +8,7 @@
 namespace joulery {
 namespace {
 
-constexpr std::size_t columns = 4;  // seconds, busy seconds, prefill, decode
+constexpr std::size_t columns = 4;  // seconds, steps, prefill, decode
 constexpr std::size_t most_blocks = 48, replicates = 60;
 constexpr double strong_evidence = 6;
 constexpr double least_quiet_share = 0.02;
@@ -16,8 +16,8 @@ constexpr double least_quiet_share = 0.02;
 using Row = std::array<double, columns + 1>;                  // the columns and the joules
 using Moments = std::array<std::array<double, columns + 1>, columns + 1>;
 
-Row row_of(const ServingPoint& p) { return {p.seconds, p.busy_seconds, p.prefill_tokens, p.decode_tokens, p.joules}; }
-bool quiet(const ServingPoint& p) { return p.busy_seconds <= 0 && p.prefill_tokens <= 0 && p.decode_tokens <= 0; }
+Row row_of(const ServingPoint& p) { return {p.seconds, p.steps, p.prefill_tokens, p.decode_tokens, p.joules}; }
+bool quiet(const ServingPoint& p) { return p.steps <= 0 && p.prefill_tokens <= 0 && p.decode_tokens <= 0; }
 
 // What a stretch of intervals adds to the normal equations, and its quiet time.
 struct Block {
@@ -102,7 +102,7 @@ Solution best_of(const Moments& m, unsigned allowed) {
   return best;
 }
 
-constexpr unsigned idle_column = 1, busy_column = 2, token_columns = 4 | 8;
+constexpr unsigned idle_column = 1, step_column = 2, token_columns = 4 | 8;
 
 // The joules without idle power taken for known.
 Moments without_idle(const Moments& m, double idle) {
@@ -136,11 +136,11 @@ class Fitter {
     if (from_quiet_ && block.quiet_seconds > 0) return block.quiet_joules / block.quiet_seconds;
     return std::nullopt;
   }
-  // `busy` only where it explains what tokens cannot.
+  // `step` only where it explains what tokens cannot.
   void choose_columns(const Block& whole) {
     allowed_ = token_columns;
     const double without = rss(whole);
-    allowed_ = token_columns | busy_column;
+    allowed_ = token_columns | step_column;
     const double with = rss(whole);
     const double tiny = 1e-12 * whole.moments[columns][columns] + 1e-12;
     const double gain = whole.count * std::log((without + tiny) / (with + tiny)) - std::log(std::max(whole.count, 1.0));
@@ -193,6 +193,11 @@ ServingCosts unfitted(const Block& whole, std::optional<double> given, std::stri
 
 }  // namespace
 
+ServingCoefficients fit_nonnegative(std::span<const ServingPoint> points) {
+  const Solution s = best_of(block_of(points).moments, (1U << columns) - 1);
+  return {s.c[0], s.c[1], s.c[2], s.c[3]};
+}
+
 ServingCosts fit_serving_costs(std::span<const ServingPoint> points, std::optional<double> idle_watts) {
   Block whole = block_of(points);
   double seconds = 0;
@@ -209,8 +214,6 @@ ServingCosts fit_serving_costs(std::span<const ServingPoint> points, std::option
   }
   costs.weights_fitted = true;
   costs.idle_source = idle_watts ? "given" : fitter.from_quiet() ? "quiet intervals" : "fitted";
-  const double freedom = std::max(1.0, whole.count - 4), mean_seconds = seconds / whole.count;
-  costs.noise = mean_seconds > 0 ? std::sqrt(fitter.rss(whole) / freedom / mean_seconds) : 0;
   const std::vector<Block> blocks = blocks_of(points);
   Random random;
   for (std::size_t r = 0; r < replicates; ++r) {

@@ -10,75 +10,133 @@ namespace {
 
 constexpr double z90 = 1.6449;                  // half-width of a normal 90 % interval in standard deviations
 constexpr std::size_t most_fit_points = 20'000;
-constexpr double typical_prefills_a_point = 2;  // an interval must be long against what is only known to lie within it
+constexpr double typical_prefills_a_point = 10;  // an interval must be long against what is only known to lie within it
 
 // What a use had in work within one slot.
 struct Part {
   std::size_t use = 0;
   double prefill = 0, decode = 0, seconds = 0;
+  double turns = 0;  // steps that it was in
 };
 
 class Sharer {
  public:
-  Sharer(std::span<const ServingSlot> slots, std::span<const ServingUse> uses) : slots_(slots), uses_(uses), parts_(slots.size()) {
-    for (std::size_t i = 0; i < uses.size(); ++i) {
-      spread(i, uses[i].prefill, uses[i].prefill_tokens, &Part::prefill);
-      spread(i, uses[i].decode, uses[i].decode_tokens, &Part::decode);
+  Sharer(std::span<const ServingSlot> slots, std::span<const ServingUse> uses)
+      : slots_(slots), uses_(uses.begin(), uses.end()), parts_(slots.size()), pace_(slots.size(), 1) {
+    times_ = fit_step_times(uses_);
+    drop_waiting(uses_, times_);
+    if (times_.known) find_pace();
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      spread(i, uses_[i].prefill, uses_[i].prefill_tokens, &Part::prefill);
+      spread(i, uses_[i].decode, uses_[i].decode_tokens, &Part::decode);
     }
   }
 
+  const StepTimes& times() const { return times_; }
+  // What these costs miss in one slot: standard deviation, joules.
+  double noise(const ServingCoefficients& costs) const;
   // `host_only`: the accelerators' energy left out.
   std::vector<ServingPoint> points(bool host_only) const;
   void share(const ServingFacts& facts, ServingShares& result) const;
 
  private:
+  void find_pace();
+  template <class Take>
+  void for_each_slot(Interval when, const Take& take) const;
   void spread(std::size_t use, Interval when, double tokens, double Part::*to);
   Part& part_of(std::size_t slot, std::size_t use);
   ServingPoint point_of(std::size_t slot, bool host_only) const;
   std::size_t slots_a_point() const;
-  double busy_seconds(std::size_t slot) const;
+  double steps(std::size_t slot) const;
   std::vector<double> weights(std::size_t slot, const ServingCoefficients& costs) const;
   void add_bounds(const ServingFacts& facts, ServingShares& result) const;
 
   std::span<const ServingSlot> slots_;
-  std::span<const ServingUse> uses_;
+  StepTimes times_;
+  std::vector<ServingUse> uses_;          // prompts without their waiting
   std::vector<std::vector<Part>> parts_;  // by slot
+  std::vector<double> pace_;              // by slot: how fast answers come, relative to other slots
 };
 
 Part& Sharer::part_of(std::size_t slot, std::size_t use) {
   auto& parts = parts_[slot];
-  if (parts.empty() || parts.back().use != use) parts.push_back({use, 0, 0, 0});
+  if (parts.empty() || parts.back().use != use) parts.push_back({use, 0, 0, 0, 0});
   return parts.back();
 }
 
-void Sharer::spread(std::size_t use, Interval when, double tokens, double Part::*to) {
-  if (slots_.empty() || when.end < slots_.front().when.begin || when.begin >= slots_.back().when.end) return;
+// take(slot, seconds of `when` within it), for all that it touches.
+template <class Take>
+void Sharer::for_each_slot(Interval when, const Take& take) const {
+  if (slots_.empty() || when.end <= slots_.front().when.begin || when.begin >= slots_.back().when.end) return;
   auto slot = static_cast<std::size_t>(
       std::ranges::upper_bound(slots_, when.begin, {}, [](const ServingSlot& s) { return s.when.begin; }) - slots_.begin());
-  slot = slot == 0 ? 0 : slot - 1;
-  if (when.empty()) {
-    if (slots_[slot].when.contains(when.begin) && tokens > 0) part_of(slot, use).*to += tokens;
-    return;
+  for (slot = slot == 0 ? 0 : slot - 1; slot < slots_.size() && slots_[slot].when.begin < when.end; ++slot)
+    if (const Interval within = intersect(slots_[slot].when, when); !within.empty()) take(slot, to_seconds(within.length()));
+}
+
+// Steps in a slot: the time that prompts leave, over the length of a step that only answers (step_times.h).
+void Sharer::find_pace() {
+  std::vector<double> prompts(slots_.size()), answering(slots_.size());
+  for (const ServingUse& use : uses_) {
+    const double length = to_seconds(use.prefill.length());
+    for_each_slot(use.prefill, [&](std::size_t slot, double s) { prompts[slot] += use.prefill_tokens * s / length; });
+    for_each_slot(use.decode, [&](std::size_t slot, double s) { answering[slot] += s; });
   }
-  for (; slot < slots_.size() && slots_[slot].when.begin < when.end; ++slot) {
-    const Interval within = intersect(slots_[slot].when, when);
-    if (within.empty()) continue;
-    Part& part = part_of(slot, use);
-    part.*to += tokens * (within.length() / when.length());
-    part.seconds += to_seconds(within.length());
+  constexpr double least = 0.02;  // of the slot: an answer that came at all came at some pace
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const double length = to_seconds(slots_[i].when.length());
+    if (!(length > 0)) continue;
+    const double left = std::max(least, 1 - times_.prefill_s_a_token * prompts[i] / length);
+    pace_[i] = left / std::max(1e-9, times_.step_s + times_.decode_s_a_token * answering[i] / length);
   }
 }
 
-// Time with anything in work: the longest of them where it is one, at most all of the slot.
-double Sharer::busy_seconds(std::size_t slot) const {
+void Sharer::spread(std::size_t use, Interval when, double tokens, double Part::*to) {
+  if (when.empty()) {
+    const auto slot = std::ranges::find_if(slots_, [&](const ServingSlot& s) { return s.when.contains(when.begin); });
+    if (slot == slots_.end() || !(tokens > 0)) return;
+    Part& part = part_of(static_cast<std::size_t>(slot - slots_.begin()), use);
+    part.*to += tokens;
+    part.turns += to == &Part::decode ? tokens : 1;
+    return;
+  }
+  const bool paced = to == &Part::decode && uses_[use].in_turn();
+  // Outside the slots nobody knows the pace: there it is that of the time within.
+  double within = 0, weighed = 0;
+  for_each_slot(when, [&](std::size_t slot, double s) { within += s, weighed += paced ? s * pace_[slot] : s; });
+  if (!(weighed > 0)) return;
+  tokens *= within / to_seconds(when.length());
+  for_each_slot(when, [&](std::size_t slot, double s) {
+    Part& part = part_of(slot, use);
+    const double fraction = (paced ? s * pace_[slot] : s) / weighed;
+    part.*to += tokens * fraction;
+    part.turns += to == &Part::decode ? tokens * fraction : fraction;
+    part.seconds += s;
+  });
+}
+
+// Time with anything in work, times the pace: steps, where it is known.
+double Sharer::steps(std::size_t slot) const {
   double sum = 0;
   for (const Part& part : parts_[slot]) sum += part.seconds;
-  return std::min(sum, to_seconds(slots_[slot].when.length()));
+  return std::min(sum, to_seconds(slots_[slot].when.length())) * pace_[slot];
+}
+
+double Sharer::noise(const ServingCoefficients& c) const {
+  double squares = 0, count = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (parts_[i].empty() || !slots_[i].whole || slots_[i].unattributed) continue;
+    const ServingPoint p = point_of(i, false);
+    const double told = c.idle_watts * p.seconds + c.step_joules * p.steps + c.prefill_joules * p.prefill_tokens + c.decode_joules * p.decode_tokens;
+    squares += (p.joules - told) * (p.joules - told);
+    count += 1;
+  }
+  return count > 0 ? std::sqrt(squares / count) : 0;
 }
 
 ServingPoint Sharer::point_of(std::size_t slot, bool host_only) const {
   ServingPoint point{.seconds = to_seconds(slots_[slot].when.length()),
-                     .busy_seconds = busy_seconds(slot),
+                     .steps = steps(slot),
                      .prefill_tokens = 0,
                      .decode_tokens = 0,
                      .joules = to_joules(host_only ? slots_[slot].host : slots_[slot].accelerators + slots_[slot].host)};
@@ -94,7 +152,7 @@ std::size_t Sharer::slots_a_point() const {
   std::ranges::nth_element(lengths, lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2));
   const double slot = to_seconds(slots_.back().when.end - slots_.front().when.begin) / static_cast<double>(slots_.size());
   const double wanted = slot > 0 ? std::ceil(typical_prefills_a_point * lengths[lengths.size() / 2] / slot) : 1;
-  const std::size_t most = std::max<std::size_t>(1, slots_.size() / 60), least = (slots_.size() + most_fit_points - 1) / most_fit_points;
+  const std::size_t most = std::max<std::size_t>(1, slots_.size() / 40), least = (slots_.size() + most_fit_points - 1) / most_fit_points;
   return std::max(least, std::min(most, static_cast<std::size_t>(std::max(1.0, wanted))));
 }
 
@@ -108,7 +166,7 @@ std::vector<ServingPoint> Sharer::points(bool host_only) const {
       good = good && slots_[i].whole && !slots_[i].unattributed && !slots_[i].when.empty();
       const ServingPoint one = point_of(i, host_only);
       sum.seconds += one.seconds;
-      sum.busy_seconds += one.busy_seconds;
+      sum.steps += one.steps;
       sum.prefill_tokens += one.prefill_tokens;
       sum.decode_tokens += one.decode_tokens;
       sum.joules += one.joules;
@@ -118,12 +176,14 @@ std::vector<ServingPoint> Sharer::points(bool host_only) const {
   return points;
 }
 
-// By tokens; by time in work where none of the parts has any.
+// By tokens, and what a step costs by itself in equal parts to those who are in it; by time in work where nobody has any.
 std::vector<double> Sharer::weights(std::size_t slot, const ServingCoefficients& costs) const {
   std::vector<double> all;
-  double sum = 0;
+  double sum = 0, turns = 0;
+  for (const Part& part : parts_[slot]) turns += part.turns;
+  const double turn = turns > 0 ? costs.step_joules * steps(slot) / turns : 0;
   for (const Part& part : parts_[slot]) {
-    all.push_back(costs.prefill_joules * part.prefill + costs.decode_joules * part.decode);
+    all.push_back(costs.prefill_joules * part.prefill + costs.decode_joules * part.decode + turn * part.turns);
     sum += all.back();
   }
   if (sum > 0) return all;
@@ -185,11 +245,11 @@ void Sharer::add_bounds(const ServingFacts& facts, ServingShares& result) const 
     }
     for (std::size_t u = 0; u < one.size(); ++u) sum[u] += one[u], squares[u] += one[u] * one[u];
   }
-  for (std::size_t i = 0; i < slots_.size() && result.costs.noise > 0; ++i) {
+  for (std::size_t i = 0; i < slots_.size() && result.noise > 0; ++i) {
     const std::vector<double> w = weights(i, result.costs.best);
     double all = 0;
     for (const double weight : w) all += weight;
-    const double variance = result.costs.noise * result.costs.noise * to_seconds(slots_[i].when.length());
+    const double variance = result.noise * result.noise;
     for (std::size_t k = 0; k < w.size() && all > 0; ++k) noise[parts_[i][k].use] += variance * (w[k] / all) * (w[k] / all);
   }
   const auto n = static_cast<double>(replicates.size());
@@ -222,6 +282,8 @@ ServingShares share_serving(std::span<const ServingSlot> slots, std::span<const 
   const std::optional<double> idle =
       facts.idle_accelerator_watts && facts.idle_host_watts ? std::optional(*facts.idle_accelerator_watts + *facts.idle_host_watts) : std::nullopt;
   result.costs = fit_serving_costs(sharer.points(false), idle);
+  result.times = sharer.times();
+  if (result.costs.weights_fitted) result.noise = sharer.noise(result.costs.best);
   add_idle(slots, sharer, result.costs, facts);
   sharer.share(facts, result);
   return result;

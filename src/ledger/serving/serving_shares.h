@@ -16,15 +16,9 @@
 #include "core/quality.h"
 #include "core/time.h"
 #include "ledger/serving/serving_costs.h"
+#include "ledger/serving/step_times.h"
 
 namespace joulery {
-
-// What one request (or one model, over one interval between two looks at a server's counters) had done, and when.
-struct ServingUse {
-  Interval prefill, decode;      // tokens come evenly within; an empty interval is an instant
-  double prefill_tokens = 0, decode_tokens = 0;
-  bool guessed = false;          // its tokens were not told
-};
 
 // The energy of a stretch of time; stretches are adjacent, by time.
 struct ServingSlot {
@@ -48,6 +42,8 @@ struct SharedJoules {
 
 struct ServingShares {
   ServingCosts costs;
+  StepTimes times;
+  double noise = 0;                    // standard deviation of what the costs miss in one slot, joules
   std::vector<SharedJoules> uses;      // in the order of the uses
   Energy active_accelerators, active_host;
   Energy idle_accelerators, idle_host;

@@ -124,7 +124,7 @@ inline Run simulate(const Costs& costs, const Load& load, unsigned seed) {
     const double length = 0.012 + 2e-5 * prefilled + 2e-4 * decoded, factor = 1 + costs.jitter * normal(random);
     double all = 0;
     for (const auto& [at, j] : share) all += j;
-    for (const auto& [at, j] : share) run.truth[at] += factor * (j + (all > 0 ? costs.step_j * j / all : 0));
+    for (const auto& [at, j] : share) run.truth[at] += factor * (j + costs.step_j / static_cast<double>(share.size()));
     burn(t, t + length, factor * (all + costs.step_j) + costs.idle_w * length);
     run.idle_truth += costs.idle_w * std::min(length, load.seconds - t);
     t += length;
@@ -135,9 +135,22 @@ inline Run simulate(const Costs& costs, const Load& load, unsigned seed) {
     }
     std::erase_if(batch, [](const Live& one) { return one.out_left <= 0; });
   }
-  for (ServedRequest& r : run.requests)  // whoever is still in work when the meter stops
-    if (r.end.ns == 0) r.end = wall(t), r.first_token = r.first_token ? r.first_token : std::optional(r.end);
-  for (std::size_t i = 0; i + 1 < power_j.size() + 0 && static_cast<double>(i) * load.slot_s < load.seconds - 1e-9; ++i) {
+  // A server tells of the requests that it ended, and of those that it broke off: what they had got by then. Who still waits is
+  // in no log.
+  for (const Live& one : batch) {
+    ServedRequest& r = run.requests[one.at];
+    r.end = wall(t);
+    r.tokens_in = *r.tokens_in - one.in_left;
+    r.tokens_out = *r.tokens_out - one.out_left;
+    if (!r.first_token) r.first_token = r.end;
+  }
+  std::vector<ServedRequest> told;
+  std::vector<double> truth;
+  for (std::size_t i = 0; i < run.requests.size(); ++i)
+    if (run.requests[i].end.ns != 0) told.push_back(run.requests[i]), truth.push_back(run.truth[i]);
+  run.requests = std::move(told);
+  run.truth = std::move(truth);
+  for (std::size_t i = 0; i < power_j.size() && static_cast<double>(i) * load.slot_s < load.seconds - 1e-9; ++i) {
     const auto edge = [&](std::size_t k) { return MonoTime{to_whole(static_cast<double>(k) * load.slot_s * 1e9)}; };
     run.slots.push_back({.when = {edge(i), edge(i + 1)}, .accelerators = {}, .host = joules(std::max(0.0, power_j[i] + costs.meter_noise_j * normal(random)))});
   }

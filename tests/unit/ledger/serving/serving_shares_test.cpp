@@ -38,6 +38,8 @@ Judged judge(const simulated::Run& run, const ServingFacts& facts) {
   judged.shares = share_serving(run.slots, uses, facts);
   EXPECT_EQ(sum_of(judged.shares), sum_of(run.slots));
   EXPECT_EQ(judged.shares.sum(), sum_of(run.slots));
+  const auto& b = judged.shares.costs.best;
+  std::fprintf(stderr, "idle %.1f busy %.1f prefill %.4f decode %.4f n %zu\n", b.idle_watts, b.step_joules, b.prefill_joules, b.decode_joules, uses.size());
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
     const Estimate& e = judged.shares.uses[i].total;
     for (const std::string& kind : {run.requests[i].group, std::string("all")}) {
@@ -90,7 +92,9 @@ TEST(ServingShares, StepsHaveACostOfTheirOwn) {
   costs.step_j = 6;  // as much as 7 tokens of answers
   Load load;
   load.requests_a_second = 3;
-  expect_within(judge(simulated::simulate(costs, load, 31), {}), 0.05);
+  const Judged judged = judge(simulated::simulate(costs, load, 31), {});
+  expect_within(judged, 0.05);
+  EXPECT_NEAR(judged.shares.costs.best.step_joules, 6, 0.6);
 }
 
 TEST(ServingShares, AMeterThatTicksSlowlyAndIsNoisy) {
