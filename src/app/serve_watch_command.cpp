@@ -10,6 +10,7 @@
 #include "app/command.h"
 #include "app/idle_memory.h"
 #include "app/measurement.h"
+#include "app/serve/proxied_server.h"
 #include "app/serve/scraped_server.h"
 #include "app/serve/serve_options.h"
 #include "app/serve/serve_session.h"
@@ -69,7 +70,20 @@ class Watch {
     return o_.recording.empty() ? choose_server() : std::nullopt;
   }
 
+  std::optional<int> choose_proxy() {
+    const auto colon = o_.proxy.rfind(':');
+    if (colon == std::string::npos || colon + 1 == o_.proxy.size() || o_.proxy.ends_with(']'))
+      return complain("serve-watch", {ErrorCode::usage, "the proxy needs a port", o_.proxy, "--proxy 127.0.0.1:8001"}, exit_usage);
+    auto upstream = Upstream::parse(o_.upstream);
+    if (!upstream) return complain("serve-watch", {ErrorCode::usage, upstream.error(), "--upstream", ""}, exit_usage);
+    const auto listen = ListenAddress::parse(colon == 0 ? "127.0.0.1" + o_.proxy : o_.proxy);
+    if (!listen) return complain("serve-watch", listen.error(), exit_usage);
+    server_ = std::make_unique<ProxiedServer>(*listen, *std::move(upstream), o_.log);
+    return std::nullopt;
+  }
+
   std::optional<int> choose_server() {
+    if (!o_.proxy.empty()) return choose_proxy();
     std::string warning;
     auto choice = o_.server.empty() ? server_at(o_.endpoint) : read_server(settings_, o_.server, warning);
     if (!choice) return complain("serve-watch", choice.error(), exit_usage);

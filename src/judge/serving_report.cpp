@@ -23,16 +23,7 @@ std::string iso_utc(WallTime t) {
 std::vector<ServingSlot> slots_of(const ServingRecord& record) {
   std::vector<ServingSlot> slots;
   slots.reserve(record.cuts.size());
-  for (const ServingCut& cut : record.cuts) {
-    ServingSlot slot{.when = cut.when, .accelerators = {}, .host = {}, .whole = true, .unattributed = !cut.unattributed.empty()};
-    for (const Row& row : record.ledger.rows()) {
-      if (row.overlap || !row.track) continue;
-      const Span span = record.ledger.energy(row, cut.when);
-      slot.whole = slot.whole && span.energy && !span.partial;
-      if (span.energy) (is_accelerator(row.component) ? slot.accelerators : slot.host) += span.energy->value;
-    }
-    slots.push_back(slot);
-  }
+  for (const ServingCut& cut : record.cuts) slots.push_back(serving_slot(record.ledger, cut));
   return slots;
 }
 
@@ -147,6 +138,17 @@ void add_gaps(const ServingRecord& record, ServingReport& report) {
 }
 
 }  // namespace
+
+ServingSlot serving_slot(const Ledger& ledger, const ServingCut& cut) {
+  ServingSlot slot{.when = cut.when, .accelerators = {}, .host = {}, .whole = true, .unattributed = !cut.unattributed.empty()};
+  for (const Row& row : ledger.rows()) {
+    if (row.overlap || !row.track) continue;
+    const Span span = ledger.energy(row, cut.when);
+    slot.whole = slot.whole && span.energy && !span.partial;
+    if (span.energy) (is_accelerator(row.component) ? slot.accelerators : slot.host) += span.energy->value;
+  }
+  return slot;
+}
 
 JudgedServing judge_serving(const ServingRecord& record) {
   const Interval run = record.timeline.run;

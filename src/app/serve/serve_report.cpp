@@ -10,12 +10,19 @@ namespace joulery {
 namespace {
 
 ServingRecord record_of(const LoadedRun& run, const ServingNames& names, std::optional<double> pue) {
-  ServingRecord record{.timeline = run.timeline(), .ledger = run.ledger(), .begin = run.begin(), .cuts = {}, .work = {}};
-  record.idle = run.measured_idle();
-  record.pue = pue;
-  record.endpoint = names.endpoint;
-  record.server = names.server;
-  return record;
+  return {.timeline = run.timeline(),
+          .ledger = run.ledger(),
+          .begin = run.begin(),
+          .cuts = {},
+          .work = {},
+          .from_requests = false,
+          .idle = run.measured_idle(),
+          .pue = pue,
+          .endpoint = names.endpoint,
+          .server = names.server,
+          .tokens_in_reason = {},
+          .tokens_out_reason = {},
+          .requests_reason = {}};
 }
 
 void add_window(const CountedWindow& window, Interval run, ServingRecord& record) {
