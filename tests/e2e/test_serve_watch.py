@@ -51,7 +51,7 @@ def ask(address, path, words, tokens, stream=True, usage=True, **headers):
     return answer.status, answer.headers, text
 
 
-def load(address, seconds, rate=9, seed=1, stream=True):
+def load(address, seconds, rate=6, seed=1, stream=True):
     """Requests of both kinds at random times; returns when all have their answers."""
     chance = random.Random(seed)
     threads, end = [], time.monotonic() + seconds
@@ -147,7 +147,7 @@ def test_a_restart_is_a_gap(run, server):
 def test_request_log_gives_each_kind_what_it_cost(run, server, tmp_path):
     watching = Watching(run, "--endpoint", server.url, "--sysroot", server.root, "--no-save", "--requests", tmp_path / "log.jsonl")
     time.sleep(2)
-    load(server.url[7:], 12)
+    load(server.url[7:], 20)
     time.sleep(1)
     server.write_log(tmp_path / "log.jsonl")
     report = watching.end()
@@ -164,7 +164,7 @@ def test_proxy(run, server, tmp_path):
     watching = Watching(run, "--proxy", "127.0.0.1:0", "--upstream", server.url, "--sysroot", server.root, "-o", recording, "--log", log)
     address = watching.proxy()
     time.sleep(2)
-    load(address, 10)
+    load(address, 20)
     time.sleep(1)
     status, headers, body = ask(address, "/v1/completions", 50, 30, stream=False, Authorization="Bearer very-secret-key")
     assert status == 200 and json.loads(body)["usage"]["completion_tokens"] == 30

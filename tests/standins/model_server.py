@@ -44,7 +44,7 @@ class Job:
 class Engine:
     """Works in steps on all jobs that are there, and adds up what each has cost."""
 
-    def __init__(self, idle_w=20.0, prefill_j=0.02, decode_j=0.3, step_j=0.0, step_s=0.01, prefill_s=5e-5, most_batch=16):
+    def __init__(self, idle_w=20.0, prefill_j=0.02, decode_j=0.3, step_j=0.0, step_s=0.02, prefill_s=1e-4, most_batch=16):
         self.idle_w, self.prefill_j, self.decode_j, self.step_j = idle_w, prefill_j, decode_j, step_j
         self.step_s, self.prefill_s, self.most_batch = step_s, prefill_s, most_batch
         self.lock, self.work = threading.Lock(), threading.Event()

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "factors/whole_file.h"
 #include "ledger/serving/request_uses.h"
 #include "watch/serving/otlp_spans.h"
@@ -25,14 +27,33 @@ ServingRecord record_of(const LoadedRun& run, const ServingNames& names, std::op
           .requests_reason = {}};
 }
 
-void add_window(const CountedWindow& window, Interval run, ServingRecord& record) {
+double counted_tokens(const ModelCounts& counts) {
+  return counts.tokens_in.value_or(0) + counts.tokens_out.value_or(0) + counts.requests.value_or(0);
+}
+
+// Whether a model may have worked within a window: it counted something, or had something in work at either end. Where the server
+// does not tell what is in work, what the next window counts may have begun in this one.
+bool may_have_worked(std::span<const CountedWindow> windows, std::size_t at, const std::string& model) {
+  const auto in = [&](std::size_t i) -> const ModelCounts* {
+    if (i >= windows.size()) return nullptr;
+    const auto found = windows[i].models.find(model);
+    return found == windows[i].models.end() ? nullptr : &found->second;
+  };
+  const ModelCounts *now = in(at), *before = at > 0 ? in(at - 1) : nullptr, *next = in(at + 1);
+  if (!now) return false;
+  if (counted_tokens(*now) > 0 || now->running.value_or(0) > 0 || (before && before->running.value_or(0) > 0)) return true;
+  return !now->running && next && counted_tokens(*next) > 0;
+}
+
+void add_window(std::span<const CountedWindow> windows, std::size_t at, Interval run, ServingRecord& record) {
+  const CountedWindow& window = windows[at];
   for (const auto& [model, counts] : window.models) {
-    const double in = counts.tokens_in.value_or(0), out = counts.tokens_out.value_or(0), requests = counts.requests.value_or(0);
-    // A server without tokens is told by its requests.
-    const bool tokens = counts.tokens_in || counts.tokens_out;
     if (intersect(window.when, run).empty()) continue;
+    const bool tokens = counts.tokens_in || counts.tokens_out;  // a server without tokens is told by its requests
     ServingWork work;
-    work.use = {window.when, window.when, in, tokens ? out : requests};
+    work.use.prefill = work.use.decode = may_have_worked(windows, at, model) ? window.when : Interval{window.when.begin, window.when.begin};
+    work.use.prefill_tokens = counts.tokens_in.value_or(0);
+    work.use.decode_tokens = (tokens ? counts.tokens_out : counts.requests).value_or(0);
     work.model = model;
     work.tokens_in = counts.tokens_in;
     work.tokens_out = counts.tokens_out;
@@ -47,13 +68,14 @@ ServingReport report_of_counts(const LoadedRun& run, const CountedServing& count
   ServingRecord record = record_of(run, names, pue);
   const Interval all = run.interval();
   MonoTime told = all.begin;
-  for (const CountedWindow& window : counted.windows) {
+  for (std::size_t i = 0; i < counted.windows.size(); ++i) {
+    const CountedWindow& window = counted.windows[i];
     const Interval when = intersect(window.when, all);
     if (when.empty()) continue;
     if (told < when.begin) record.cuts.push_back({{told, when.begin}, "the server had not answered yet"});
     record.cuts.push_back({when, window.gap});
     told = when.end;
-    if (window.gap.empty()) add_window(window, all, record);
+    if (window.gap.empty()) add_window(counted.windows, i, all, record);
   }
   if (told < all.end || record.cuts.empty())
     record.cuts.push_back({{told, all.end}, counted.silence.empty() ? "the server did not answer" : counted.silence});

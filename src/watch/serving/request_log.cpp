@@ -25,8 +25,10 @@ std::optional<WallTime> moment(const Json& line, const char* name) {
   }
   const double value = found->get<double>();
   if (!std::isfinite(value) || value < 0 || value >= 9.2e18) return std::nullopt;
-  const double factor = value < 1e11 ? 1e9 : value < 1e14 ? 1e6 : value < 1e17 ? 1e3 : 1;
-  return value * factor < 9.2e18 ? std::optional(WallTime{to_whole(value * factor)}) : std::nullopt;
+  const std::int64_t factor = value < 1e11 ? 1'000'000'000 : value < 1e14 ? 1'000'000 : value < 1e17 ? 1'000 : 1;
+  const double whole = std::floor(value);  // apart, so that nothing of a double's 16 digits is lost
+  if (whole * static_cast<double>(factor) >= 9.2e18) return std::nullopt;
+  return WallTime{static_cast<std::int64_t>(whole) * factor + to_whole((value - whole) * static_cast<double>(factor))};
 }
 
 std::optional<double> count(const Json& line, const char* name) {

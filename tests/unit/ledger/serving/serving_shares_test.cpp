@@ -38,8 +38,6 @@ Judged judge(const simulated::Run& run, const ServingFacts& facts) {
   judged.shares = share_serving(run.slots, uses, facts);
   EXPECT_EQ(sum_of(judged.shares), sum_of(run.slots));
   EXPECT_EQ(judged.shares.sum(), sum_of(run.slots));
-  const auto& b = judged.shares.costs.best;
-  std::fprintf(stderr, "idle %.1f busy %.1f prefill %.4f decode %.4f n %zu\n", b.idle_watts, b.step_joules, b.prefill_joules, b.decode_joules, uses.size());
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
     const Estimate& e = judged.shares.uses[i].total;
     for (const std::string& kind : {run.requests[i].group, std::string("all")}) {
@@ -55,7 +53,6 @@ Judged judge(const simulated::Run& run, const ServingFacts& facts) {
 void expect_within(const Judged& judged, double share) {
   for (const auto& [kind, truth] : judged.truth) {
     EXPECT_NEAR(judged.share.at(kind) / truth, 1, share) << kind;
-    std::fprintf(stderr, "%s %s\n", kind.c_str(), std::to_string(judged.share.at(kind) / truth).c_str());
   }
 }
 
@@ -115,7 +112,6 @@ TEST(ServingShares, IntervalsHoldTheTruth) {
     covered += judged.covered;
     count += judged.count;
   }
-  std::fprintf(stderr, "covered %.3f\n", covered / count);
   EXPECT_GT(covered / count, 0.85);
 }
 
