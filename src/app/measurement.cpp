@@ -13,6 +13,7 @@
 #include "app/recorder.h"
 #include "app/short_children.h"
 #include "app/user_folders.h"
+#include "core/wall_clock_error.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
 #include "watch/mark_reader.h"
@@ -210,6 +211,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   } else {
     result.error = end.error();
   }
+  facts.wall_clock_error = wall_clock_error();
   facts.unseen_cpu = attendance.unseen();
   facts.short_lived = attendance.short_lived();
   facts.marks_lost = marks.lost();
