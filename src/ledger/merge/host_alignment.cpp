@@ -112,12 +112,15 @@ void align_host(const std::vector<MergeInput>& inputs, const PlannedHost& first,
     host.alignment = {{}, Duration{}, Duration{}, 0, 0.0, 0.0, "the job's clock"};
     return;
   }
-  const Duration wall_shift = own.wall_ahead() - job.wall_ahead();
+  // The same moment on both, by the wall clocks; once more where the steps tell better.
+  const MonoTime at = own.middle(), roughly = at + (own.wall_ahead(at) - job.wall_ahead(job.middle()));
+  const Duration wall_shift = own.wall_ahead(at) - job.wall_ahead(roughly);
   const HostRounds job_rounds = rounds_of(inputs, first), own_rounds = rounds_of(inputs, host);
   const auto fit = fit_rounds(job_rounds, own_rounds, wall_shift);
   const bool known = job.facts.wall_clock_error && own.facts.wall_clock_error;
   const Duration off = known ? *job.facts.wall_clock_error + *own.facts.wall_clock_error : Duration{};
-  if (fit && (!known || distance(wall_shift, fit->shift) <= off + (fit->shift_high - fit->shift_low))) return use_steps(*fit, wall_shift, host);
+  if (fit && (!known || distance(wall_shift, fit->shift) <= off + (fit->shift_high - fit->shift_low)))
+    return use_steps(*fit, own.wall_ahead(fit->at) - job.wall_ahead(fit->at + fit->shift), host);
   use_wall_clocks(job, own, wall_shift, host);
   if (job_rounds.ends.size() >= fewest_moments && own_rounds.ends.size() >= fewest_moments)
     notes.push_back(fmt::format("steps-not-common: {}: its steps do not go with those of {}; the wall clocks lay them on each other", host.name,

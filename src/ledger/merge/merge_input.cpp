@@ -58,9 +58,14 @@ Result<MergeInput> MergeInput::open(const std::string& file) {
   return input;
 }
 
-const ClockMap& MergeInput::crossing() const {
-  const MonoTime middle = run.begin + nanoseconds(run.length().base_units() / 2);
-  return *std::ranges::min_element(crossings, {}, [&](const ClockMap& map) { return std::abs((map.mono - middle).base_units()); });
+Duration MergeInput::wall_ahead(MonoTime at) const {
+  const auto ahead = [](const ClockMap& map) { return nanoseconds(map.wall.ns - map.mono.ns); };
+  const auto after = std::ranges::upper_bound(crossings, at, {}, &ClockMap::mono);
+  if (after == crossings.begin()) return ahead(*after);
+  const ClockMap& before = *std::prev(after);
+  if (after == crossings.end()) return ahead(before);
+  return ahead(before) + nanoseconds(to_whole((at - before.mono) / (after->mono - before.mono) *
+                                              static_cast<double>((ahead(*after) - ahead(before)).base_units())));
 }
 
 }  // namespace joulery

@@ -21,10 +21,9 @@ struct MergeInput {
   std::vector<Mark> marks;
 
   static Result<MergeInput> open(const std::string& file);
-  // The crossing of the clocks nearest to the middle of the run.
-  const ClockMap& crossing() const;
-  // Wall less monotonic time, at that crossing.
-  Duration wall_ahead() const { return nanoseconds(crossing().wall.ns - crossing().mono.ns); }
+  MonoTime middle() const { return run.begin + nanoseconds(run.length().base_units() / 2); }
+  // Wall less monotonic time, on a straight line between the crossings of the clocks around `at`.
+  Duration wall_ahead(MonoTime at) const;
 };
 
 }  // namespace joulery

@@ -75,8 +75,8 @@ class JobWriter {
           const Duration shift = devices_[d].first->shift;
           readings.clear();
           for (const Series::Column& column : series->columns)
-            readings.push_back({column.raw[i], series->before[i] + shift, series->after[i] + shift,
-                                column.reason.empty() ? MissingReason::none : column.reason[i]});
+            readings.push_back({column.raw[i], column.reason.empty() ? MissingReason::none : column.reason[i], series->before[i] + shift,
+                                series->after[i] + shift});
           writer_->add(Round{d, series->before[i] + shift, readings});
           if (++count % rounds_per_flush == 0)
             if (const auto done = writer_->flush(); !done) return done;
