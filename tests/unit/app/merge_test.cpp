@@ -104,6 +104,20 @@ std::vector<std::pair<double, double>> steps_with(double jitter, unsigned seed, 
   return steps;
 }
 
+TEST(ComponentOfAHost, IsTheSameTreeBelowItsHost) {
+  const Component package = Component("node/cpu/package-0").of_host("node-a"), wall = Component("wall").of_host("node-a");
+  EXPECT_EQ(package.path(), "host/node-a/node/cpu/package-0");
+  EXPECT_EQ(package.host(), "node-a");
+  EXPECT_EQ(package.local(), "node/cpu/package-0");
+  EXPECT_EQ(Component("node/cpu").host(), "");
+  EXPECT_EQ(Component("node/cpu").local(), "node/cpu");
+  EXPECT_TRUE(wall.at_wall());
+  EXPECT_TRUE(package.inside(wall));
+  EXPECT_FALSE(package.inside(Component("wall").of_host("node-b")));
+  EXPECT_FALSE(wall.inside(wall));
+  EXPECT_TRUE(package.inside(Component("node/cpu").of_host("node-a")));
+}
+
 TEST_F(Merge, TheJobsEnergyIsTheSumOfItsHostsToTheMicrojoule) {
   const std::string a = make("a", {"alpha", "boot-a", 17.123457}), b = make("b", {"beta", "boot-b", 31.7654321, 10.35, 20.6, 5});
   ASSERT_TRUE(merge({a, b}, folder_.file("job")));
