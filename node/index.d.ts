@@ -1,28 +1,58 @@
-/** True where `joulery run` hears the marks of this process. */
-export function active(): boolean;
-/** Marks that were dropped: a full ring, a name that is empty or one too many, a value that is no number. */
-export function lost(): number;
-/** A named moment. */
-export function mark(name: string, value?: number): void;
-/** A business figure: accuracy, loss, latency. */
-export function kpi(name: string, value: number): void;
-/** Work that was done by now: work("token", 512). */
-export function work(unit: string, count: number): void;
-/** Begins a step that holds so many samples; of another name, so many units of that name. */
-export function stepBegin(samples?: number, name?: string): void;
-/** Ends the innermost step of that name. */
-export function stepEnd(name?: string): void;
-/** Runs `body` as a step; where it returns a promise, the step ends when that is settled. */
-export function step<T>(body: () => T, options?: { samples?: number; name?: string }): T;
+export interface Reading {
+  /** Joules since the program began, for the whole machine; null where they are not known, and `reason` says why. */
+  joules: number | null;
+  low: number | null;
+  high: number | null;
+  quality: 'measured' | 'integrated' | 'derived' | 'estimated' | 'missing';
+  watts: number | null;
+  partial: boolean;
+  missing: string;
+  reason: string;
+  /** By the monotonic clock. */
+  seconds: number;
+}
 
-export interface Logs {
-  [name: string]: number;
+export interface Spent {
+  joules: number | null;
+  watts: number | null;
+  seconds: number;
+  quality: Reading['quality'];
+  partial: boolean;
+  reason: string;
 }
-export interface EnergyCallbacks {
-  onBatchBegin(batch: number, logs?: Logs): void;
-  onBatchEnd(batch: number, logs?: Logs): void;
-  onEpochEnd(epoch: number, logs?: Logs): void;
-  onTrainEnd(logs?: Logs): void;
+
+export interface Step {
+  end(): void;
 }
-/** Callbacks for TensorFlow.js: model.fit(x, y, { callbacks: joulery.energy() }). */
-export function energy(): EnergyCallbacks;
+
+export interface Epoch {
+  epoch: number;
+  energy_j: number | null;
+  j_per_sample: number | null;
+  watts: number | null;
+  seconds: number;
+  samples: number | null;
+  quality: Reading['quality'];
+  partial: boolean;
+  reason: string;
+}
+
+export interface TfjsCallbacks {
+  epochs: Epoch[];
+  onTrainBegin(): Promise<void>;
+  onTrainEnd(): Promise<void>;
+  onEpochBegin(epoch: number): Promise<void>;
+  onEpochEnd(epoch: number, logs?: Record<string, number>): Promise<void>;
+  onBatchBegin(): Promise<void>;
+  onBatchEnd(batch: number, logs?: {size?: number}): Promise<void>;
+}
+
+export function step(samples?: number, name?: string): Step;
+export function mark(name: string, value?: number): void;
+export function kpi(name: string, value: number): void;
+export function work(count: number, unit?: string): void;
+export function active(): boolean;
+export function lost(): number;
+export function energy(): Reading;
+export function spent(earlier: Reading, later: Reading): Spent;
+export function tfjs(options?: {samples?: number}): TfjsCallbacks;

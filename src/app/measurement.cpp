@@ -241,6 +241,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
     result.error = end.error();
   }
   facts.wall_clock_error = wall_clock_error();
+  if (plan.at_end) plan.at_end(facts);
   facts.unseen_cpu = attendance.unseen();
   facts.short_lived = attendance.short_lived();
   facts.marks_lost = marks.lost();
