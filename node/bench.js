@@ -1,7 +1,7 @@
 // What a mark costs. Run it by itself (no ring), or under `joulery run --quiet --no-save -- node bench.js`.
 'use strict';
 
-const joulery = require('./index');
+const joulery = require("./index.js");
 
 const rounds = 20, marks = 1000, costs = [];
 for (let round = 0; round < rounds; ++round) {

@@ -15,19 +15,21 @@ std::vector<std::string> hosts_of_members(const std::vector<JobHost>& hosts) {
   std::vector<std::string> names;
   for (const JobHost& host : hosts)
     for (const std::int32_t member : host.members) {
-      if (member < 0 || member >= most_members) continue;
       names.resize(std::max(names.size(), static_cast<std::size_t>(member) + 1));
       names[static_cast<std::size_t>(member)] = host.name;
     }
   return names;
 }
 
-// The last of each name over all hosts.
+// The values of each name over all hosts, by time.
 void take_kpis(const Steps& own, const HostClock& clock, std::map<std::string, Kpi>& kpis) {
-  for (Kpi kpi : own.kpis) {
-    kpi.at = clock.on_job(kpi.at);
-    Kpi& last = kpis.try_emplace(kpi.name, kpi).first->second;
-    if (kpi.at >= last.at) last = kpi;
+  for (const Kpi& kpi : own.kpis) {
+    Kpi& all = kpis[kpi.name];
+    const MonoTime at = clock.on_job(kpi.at);
+    if (all.name.empty() || at >= all.at) all.last = kpi.last, all.at = at;
+    all.name = kpi.name;
+    for (const KpiValue& value : kpi.values) all.values.push_back({clock.on_job(value.at), value.value});
+    std::ranges::stable_sort(all.values, {}, &KpiValue::at);
   }
 }
 

@@ -99,6 +99,14 @@ void add_flags(std::span<const HostReport> hosts, Report& report) {
     }
 }
 
+void add_power_limits(std::span<const HostReport> hosts, Report& report) {
+  for (const HostReport& host : hosts)
+    for (ReportPowerLimit limit : host.report.power_limits) {
+      limit.path = fmt::format("host/{}/{}", name_of(host), limit.path);
+      report.power_limits.push_back(std::move(limit));
+    }
+}
+
 void add_to(std::optional<Estimate>& sum, const std::optional<Estimate>& one) {
   if (!sum || !one)
     sum.reset();
@@ -227,6 +235,7 @@ Report make_job_report(const RunRecord& job, std::span<const HostReport> hosts) 
   add_baseline(hosts, report);
   add_sampling(hosts, report);
   add_layers(hosts, report);
+  add_power_limits(hosts, report);
   add_flags(hosts, report);
   const std::string& first = hosts.front().report.energy.boundary;
   const auto other = std::ranges::find_if(hosts, [&](const HostReport& host) { return host.report.energy.boundary != first; });

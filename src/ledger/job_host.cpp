@@ -1,6 +1,8 @@
 #include "ledger/job_host.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace joulery {
 namespace {
@@ -73,8 +75,16 @@ Result<std::vector<JobHost>> job_hosts(const Metadata& metadata) {
   } catch (const std::exception&) {  // of nlohmann-json
     return fail(ErrorCode::format, "the recording's metadata is damaged", hosts_entry, "merge the recordings of the hosts once more");
   }
+  // A host twice would count its joules twice; a host that is a job would lead ever deeper.
+  std::set<std::string> names;
+  std::set<std::int32_t> members;
+  bool sound = true;
+  for (const JobHost& host : hosts) {
+    sound = sound && names.insert(host.name).second && !host.metadata.contains(hosts_entry);
+    for (const std::int32_t member : host.members) sound = sound && member >= 0 && member < most_members && members.insert(member).second;
+  }
   for (const JobHost& host : hosts)
-    if (host.name.empty() || host.name.find_first_of("/ ") != std::string::npos || std::abs(host.clock.drift) > 0.01 || host.crossings.empty())
+    if (!sound || host.name.empty() || host.name.find_first_of("/ ") != std::string::npos || std::abs(host.clock.drift) > 0.01 || host.crossings.empty())
       return fail(ErrorCode::format, "the recording's metadata is damaged", hosts_entry, "merge the recordings of the hosts once more");
   return hosts;
 }

@@ -51,6 +51,8 @@ void add_facts(const MergeInput& more, RunFacts& facts) {
     if (std::ranges::find(facts.missing, part.component, &MissingPart::component) == facts.missing.end()) facts.missing.push_back(part);
   add_work(own.work, facts.work);
   facts.marks_lost += own.marks_lost;
+  for (const HeldPowerLimit& limit : own.power_limits)
+    if (std::ranges::find(facts.power_limits, limit) == facts.power_limits.end()) facts.power_limits.push_back(limit);
   for (const std::string& note : own.notes)
     if (std::ranges::find(facts.notes, note) == facts.notes.end()) facts.notes.push_back(note);
   if (!facts.idle) facts.idle = own.idle;

@@ -7,17 +7,12 @@ namespace {
 
 bool same_device(const RecordedDevice& a, const RecordedDevice& b) { return a.kind == b.kind && a.name == b.name && a.channels == b.channels; }
 
-struct Extent {
-  MonoTime begin, end;  // of the first round's begin, the last round's end
-};
-
-// Goes on with `series` after `end`; false where it holds nothing later.
-bool append(const Series& series, std::size_t input, std::size_t device, SplicedDevice& spliced, MonoTime& end) {
+// Goes on with `series` after `end`, where it holds something later.
+void append(const Series& series, std::size_t input, std::size_t device, SplicedDevice& spliced, MonoTime& end) {
   const auto from = static_cast<std::size_t>(std::ranges::upper_bound(series.before, end) - series.before.begin());
-  if (from >= series.before.size()) return false;
+  if (from >= series.before.size()) return;
   spliced.pieces.push_back({input, device, from});
   end = series.after.back();
-  return true;
 }
 
 }  // namespace

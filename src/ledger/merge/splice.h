@@ -2,17 +2,15 @@
 // counter is followed over the whole time, and never twice at a time.
 #pragma once
 
-#include <limits>
 #include <vector>
 
 #include "ledger/merge/merge_plan.h"
 
 namespace joulery {
 
-// Rounds of a device of one recording: from the `from`-th on, while they begin before `until`.
+// Rounds of a device of one recording: from the `from`-th on.
 struct SplicedPiece {
   std::size_t input = 0, device = 0, from = 0;
-  MonoTime until{std::numeric_limits<std::int64_t>::max()};
 };
 
 struct SplicedDevice {

@@ -71,7 +71,7 @@ class JobWriter {
       for (const SplicedPiece& piece : devices_[d].second.pieces) {
         const auto series = inputs_[piece.input].recording->series(piece.device);
         if (!series) return std::unexpected(series.error());
-        for (std::size_t i = piece.from; i < series->before.size() && series->before[i] < piece.until; ++i) {
+        for (std::size_t i = piece.from; i < series->before.size(); ++i) {
           const Duration shift = devices_[d].first->shift;
           readings.clear();
           for (const Series::Column& column : series->columns)

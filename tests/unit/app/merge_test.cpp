@@ -279,6 +279,23 @@ TEST_F(Merge, NothingIsWrittenWhereItFails) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
 
+// A merged recording whose metadata names a host twice, or holds a job within a job, would count or go round for ever.
+TEST(JobHosts, DamagedOnesAreRefused) {
+  JobHost host{"alpha", {}, {{}}, {}, {{}, {}, {}, 0, {}, {}, "the job's clock"}, {0}};
+  JobHost other = host;
+  EXPECT_EQ(job_hosts({{"hosts", hosts_json({host})}})->size(), 1U);
+  EXPECT_FALSE(job_hosts({{"hosts", hosts_json({host, other})}}));
+  other.name = "beta";
+  EXPECT_FALSE(job_hosts({{"hosts", hosts_json({host, other})}}));  // of one member
+  other.members = {1};
+  EXPECT_TRUE(job_hosts({{"hosts", hosts_json({host, other})}}));
+  other.metadata["hosts"] = "[]";
+  EXPECT_FALSE(job_hosts({{"hosts", hosts_json({host, other})}}));
+  EXPECT_FALSE(job_hosts({{"hosts", "[{}]"}}));
+  EXPECT_FALSE(job_hosts({{"hosts", "[3"}}));
+  EXPECT_TRUE(job_hosts({})->empty());
+}
+
 TEST_F(Merge, WallClocksLayHostsOnEachOtherWithTheErrorThatTheirKernelsKnew) {
   Script alpha{"alpha", "boot-a"}, beta{"beta", "boot-b", 10, 10, 20, 4000};
   alpha.wall_error = milliseconds(3);
