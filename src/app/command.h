@@ -30,6 +30,7 @@ int report_command(std::vector<std::string> arguments);
 int ledger_command(std::vector<std::string> arguments);
 int export_command(std::vector<std::string> arguments);
 int import_command(std::vector<std::string> arguments);
+int merge_command(std::vector<std::string> arguments);
 int query_command(std::vector<std::string> arguments);
 int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);

@@ -20,6 +20,7 @@ constexpr Command commands[] = {
     {"sql", "ask a recording in SQL: joulery sql FILE 'SELECT ...'", joulery::sql_command},
     {"query", "ask the agent's store: series over time, and SQL", joulery::query_command},
     {"import", "another tool's log as a recording: nvidia-smi, rocm-smi, perf, PTDaemon, ...", joulery::import_command},
+    {"merge", "recordings of several hosts or ranks as one of their job", joulery::merge_command},
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"top", "who burns how much, live: processes, containers, jobs, GPUs", joulery::top_command},
     {"fleet", "what whole fleets have burnt, from the engine that their agents push to", joulery::fleet_command},

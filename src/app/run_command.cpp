@@ -24,6 +24,7 @@
 #include "publish/progress.h"
 #include "publish/repeats.h"
 #include "sense/host/cpu_identity_reader.h"
+#include "sense/host/host_identity_reader.h"
 #include "sense/host/machine_kind_reader.h"
 #include "sense/meters.h"
 #include "watch/program.h"
@@ -212,6 +213,7 @@ class Runner {
     plan_.facts.interval = *interval;
     plan_.facts.machine = read_cpu_identity(machine_);
     plan_.facts.kind = read_machine_kind(machine_);
+    plan_.facts.host = read_host_identity(machine_);
     plan_.facts.missing = missing_parts(discovery_);
     plan_.facts.factors = choices->factors;
     plan_.facts.fill = choices->fill.value_or(Fill::automatic);

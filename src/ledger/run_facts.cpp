@@ -126,6 +126,9 @@ const Entry entries[] = {
     {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
     {"machine_kind",
      [](const Json& j, RunFacts& f) { f.kind = {j.at("board").get<std::string>(), j.at("accelerators").get<std::vector<std::string>>()}; }},
+    {"host", [](const Json& j, RunFacts& f) { f.host = {j.at("name").get<std::string>(), j.at("boot_id").get<std::string>()}; }},
+    {"wall_clock_error_ns",
+     [](const Json& j, RunFacts& f) { f.wall_clock_error = nanoseconds(whole_of<std::int64_t>(j)); }},
     {"missing",
      [](const Json& j, RunFacts& f) {
        for (const Json& part : j)
@@ -175,6 +178,8 @@ Metadata to_metadata(const RunFacts& facts) {
   put("command", facts.command);
   put("machine", to_json(facts.machine));
   if (facts.kind != MachineKind{}) put("machine_kind", {{"board", facts.kind.board}, {"accelerators", facts.kind.accelerators}});
+  if (facts.host != HostIdentity{}) put("host", {{"name", facts.host.name}, {"boot_id", facts.host.boot_id}});
+  if (facts.wall_clock_error) put("wall_clock_error_ns", facts.wall_clock_error->base_units());
   put("factors", to_json(facts.factors));
   put("fill", fill_names[static_cast<int>(facts.fill)]);
   if (facts.exit_code) put("exit_code", *facts.exit_code);
