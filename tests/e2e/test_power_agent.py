@@ -166,7 +166,7 @@ def test_a_client_that_is_killed_loses_its_limit(node):
     child = node.holder()
     child.kill()
     eventually(lambda: value(node.tree, LONG) == 125000000)
-    assert "has ended" in node.log.read_text()
+    eventually(lambda: "has ended" in node.log.read_text())
 
 
 def test_an_agent_that_stops_puts_limits_back_and_the_run_says_so(node):
