@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/units.h"
+#include "judge/kpi_gain.h"
 #include "judge/label.h"
 #include "judge/make_layers.h"
 
@@ -133,8 +134,16 @@ void add_work(const RunRecord& run, Report& report) {
 
 void add_kpis(const RunRecord& run, Report& report) {
   for (const Kpi& kpi : run.steps.kpis) {
-    ReportKpi line{.name = kpi.name, .last = kpi.last, .joules_at_last = {}, .reason = unknown_energy(report)};
-    if (report.energy.joules) line.joules_at_last = to_joules(run.ledger.counted({run.timeline.run.begin, kpi.at}));
+    ReportKpi line;
+    line.name = kpi.name;
+    line.last = kpi.last;
+    line.reason = unknown_energy(report);
+    const auto burnt = [&](MonoTime at) -> std::optional<double> {
+      if (!report.energy.joules) return std::nullopt;
+      return to_joules(run.ledger.counted({run.timeline.run.begin, at}));
+    };
+    line.joules_at_last = burnt(kpi.at);
+    add_gain(kpi, [&](MonoTime at) { return since_start(run, at); }, burnt, line);
     report.kpis.push_back(std::move(line));
   }
 }

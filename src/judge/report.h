@@ -56,11 +56,26 @@ struct ReportWork {
   std::string reason;                // why a figure above is unknown; "" where none is
 };
 
+// One value of a figure of success, and what had been burnt until then.
+struct ReportKpiPoint {
+  double time_s = 0;                 // since the start of the run
+  double value = 0;
+  std::optional<double> joules;
+};
+
 struct ReportKpi {
   std::string name;
   double last = 0;
   std::optional<double> joules_at_last;
   std::string reason;                // why a figure above is unknown; "" where none is
+  std::int64_t count = 0;            // how many values were reported
+  std::string better;                // more | less, as the name tells; "" where it does not
+  std::optional<double> first, best, joules_at_best;
+  std::optional<double> gained;      // from the first value to the best, never below 0
+  std::optional<double> point;       // what counts as one point: 0.01 of a figure between 0 and 1, else 1
+  std::optional<double> joules_per_point;
+  std::string gain_reason;           // why a figure of the gain is unknown; "" where none is
+  std::vector<ReportKpiPoint> points;  // by time, thinned where there are many
 };
 
 struct ReportProcess {

@@ -10,6 +10,7 @@
 
 #include "core/units.h"
 #include "publish/html_chart.h"
+#include "publish/html_gain.h"
 #include "publish/html_style.h"
 #include "publish/html_text.h"
 #include "publish/layers.h"
@@ -90,7 +91,8 @@ std::string work_card(const ReportWork& w) {
 std::string kpi_card(const ReportKpi& k) {
   const bool number = std::isfinite(k.last);
   return card("Result: " + k.name, number ? fmt::format("{:.6g}", k.last) : "missing",
-              {k.joules_at_last ? "after " + to_text(joules(*k.joules_at_last)) : "energy missing: " + reason_of(k)});
+              {k.joules_at_last ? "after " + to_text(joules(*k.joules_at_last)) : "energy missing: " + reason_of(k),
+               k.joules_per_point ? gain_words(k) : ""});
 }
 
 std::string carbon_card(const Report& r) {
@@ -265,7 +267,7 @@ std::string report_html(const Report& report, const Chart& chart) {
                      html_text(command_words(report.command)), html_style());
   out += header(report) + "<main>\n" + total(report) + cards(report) + notes_list(report);
   out += "<h2>Power over time</h2>\n" + power_figure(picture_of(chart, report));
-  out += components(report) + layers(report) + phases(report) + processes(report) + "</main>\n";
+  out += components(report) + layers(report) + phases(report) + gain_section(report) + processes(report) + "</main>\n";
   out += fmt::format(
       "<footer>{} Intervals hold the truth with 90 % probability. Estimates are hatched.</footer>\n<script>{}</script>\n</body>\n</html>\n",
       sampling_words(report.sampling), html_script());

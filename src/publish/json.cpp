@@ -101,6 +101,24 @@ void write_kpi(JsonWriter& json, const ReportKpi& kpi) {
   json.key("last").number(kpi.last);
   json.key("joules_at_last").number(kpi.joules_at_last);
   json.key("reason").text_or_null(reason_of(kpi));
+  json.key("count").whole(kpi.count);
+  json.key("better").text_or_null(kpi.better);
+  json.key("first").number(kpi.first);
+  json.key("best").number(kpi.best);
+  json.key("joules_at_best").number(kpi.joules_at_best);
+  json.key("gained").number(kpi.gained);
+  json.key("point").number(kpi.point);
+  json.key("joules_per_point").number(kpi.joules_per_point);
+  json.key("gain_reason").text_or_null(gain_reason_of(kpi));
+  json.key("points").begin_array();
+  for (const ReportKpiPoint& point : kpi.points) {
+    json.begin_object();
+    json.key("time_s").number(point.time_s);
+    json.key("value").number(point.value);
+    json.key("joules").number(point.joules);
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
 }
 

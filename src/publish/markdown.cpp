@@ -110,7 +110,7 @@ std::string figures(const Report& report) {
     const std::string rate = rate_words(work);
     add("Work", work_words(work) + (rate.empty() ? "" : "; " + rate));
   }
-  for (const ReportKpi& kpi : report.kpis) add("Result", kpi_words(kpi));
+  for (const ReportKpi& kpi : report.kpis) add("Result", kpi_words(kpi) + (kpi.joules_per_point ? "; " + gain_words(kpi) : ""));
   if (report.carbon) add("Carbon", carbon_words(*report.carbon));
   if (report.cost) add("Cost", cost_words(*report.cost));
   return out;

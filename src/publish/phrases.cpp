@@ -275,6 +275,13 @@ std::string rate_words(const ReportWork& work) {
   return words;
 }
 
+std::string gain_words(const ReportKpi& kpi) {
+  if (!kpi.joules_per_point) return fmt::format("{}: {}", printable(kpi.name), printable(gain_reason_of(kpi)));
+  const std::string point = *kpi.point == 1 ? "" : fmt::format(" ({:g})", *kpi.point);
+  return fmt::format("{} from {:.6g} to {:.6g}: {} for each point{}", printable(kpi.name), *kpi.first, *kpi.best,
+                     to_text(joules(*kpi.joules_per_point)), point);
+}
+
 std::string kpi_words(const ReportKpi& kpi) {
   const std::string value = std::isfinite(kpi.last) ? fmt::format("{:.6g}", kpi.last) : "missing (" + reason_of(kpi) + ")";
   if (!kpi.joules_at_last) return fmt::format("{} {}; energy missing: {}", printable(kpi.name), value, printable(reason_of(kpi)));

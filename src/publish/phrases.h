@@ -43,6 +43,7 @@ std::string work_words(const ReportWork& work);   // "76,800 samples: 0.160 J/sa
 std::string rate_words(
     const ReportWork& work);   // "0.0000444 kWh per 1000 samples; 614 samples/s, 6.24 samples/s per watt"; "" where unknown
 std::string kpi_words(const ReportKpi& kpi);
+std::string gain_words(const ReportKpi& kpi);  // "accuracy from 0.5 to 0.93: 281 J for each point (0.01)", or why that is not known
 // "4711 python"; the name alone where the line is no process (pid 0). Not escaped.
 std::string process_words(const ReportProcess& process);
 
