@@ -54,7 +54,8 @@ void declare(CLI::App& app, RunOptions& o) {
       ->type_name("N")
       ->check(CLI::Range(1, 10000));
   app.add_option("--warmup", o.warmup, "run CMD so often before, unmeasured")->type_name("N")->check(CLI::Range(0, 10000));
-  app.add_option("--power-limit", o.limits, "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
+  app.add_option("--power-limit", o.limits,
+                 "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
       ->type_name("LIMITS");
   app.add_option("--summary", o.summary, "write the summary to this file instead of stderr")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "print no summary");
@@ -170,8 +171,8 @@ class Runner {
     if (!limits) return complain("run", limits.error(), exit_own_failure);
     limits_ = *std::move(limits);
     for (const HeldLimit& one : limits_->held())
-      plan_.facts.power_limits.push_back({one.component, one.taken.name, one.taken.asked_uw, one.taken.took_uw, one.taken.before_uw,
-                                          one.taken.enforced_uw, one.by, ""});
+      plan_.facts.power_limits.push_back(
+          {one.component, one.taken.name, one.taken.asked_uw, one.taken.took_uw, one.taken.before_uw, one.taken.enforced_uw, one.by, ""});
     plan_.at_end = [this](RunFacts& facts) {
       const std::vector<std::string> changed = limits_->changed();
       for (std::size_t i = 0; i < changed.size() && i < facts.power_limits.size(); ++i) facts.power_limits[i].changed = changed[i];
@@ -199,7 +200,8 @@ class Runner {
     if (!choices) return refuse(choices.error());
     if (!o_.limits.empty()) {
       auto requests = parse_limit_requests(o_.limits);
-      if (!requests) return refuse({requests.error().code, requests.error().what, "--power-limit " + requests.error().where, requests.error().hint});
+      if (!requests)
+        return refuse({requests.error().code, requests.error().what, "--power-limit " + requests.error().where, requests.error().hint});
       requests_ = *std::move(requests);
     }
     settings_ = *settings;

@@ -71,7 +71,7 @@ FactorChoice choice_from(const Json& json) {
 }
 
 Json to_json(const HeldPowerLimit& limit) {
-  Json json{{"component", limit.component.path()}, {"name", limit.name},           {"asked_uw", limit.asked_uw}, {"took_uw", limit.took_uw},
+  Json json{{"component", limit.component.path()}, {"name", limit.name}, {"asked_uw", limit.asked_uw}, {"took_uw", limit.took_uw},
             {"before_uw", limit.before_uw},        {"by", limit.by}};
   if (limit.enforced_uw) json["enforced_uw"] = *limit.enforced_uw;
   if (!limit.changed.empty()) json["changed"] = limit.changed;
@@ -84,8 +84,14 @@ HeldPowerLimit limit_from(const Json& json) {
     if (value < 0) throw std::domain_error("a power below zero");
     return value;
   };
-  HeldPowerLimit limit{Component(json.at("component").get<std::string>()), json.at("name").get<std::string>(),
-                       power("asked_uw"), power("took_uw"), power("before_uw"), std::nullopt, json.value("by", ""), json.value("changed", "")};
+  HeldPowerLimit limit{Component(json.at("component").get<std::string>()),
+                       json.at("name").get<std::string>(),
+                       power("asked_uw"),
+                       power("took_uw"),
+                       power("before_uw"),
+                       std::nullopt,
+                       json.value("by", ""),
+                       json.value("changed", "")};
   if (json.contains("enforced_uw")) limit.enforced_uw = power("enforced_uw");
   return limit;
 }
