@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t most_cuts = 400'000;
 constexpr Duration shortest_cut = milliseconds(10);
+constexpr std::int64_t readings_a_cut = 5, enough_cuts = 60;
 
 std::string iso_utc(WallTime t) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(t.ns / 1'000'000'000)),
@@ -197,7 +198,10 @@ std::vector<ServingCut> even_cuts(const Timeline& timeline, const Ledger& ledger
   std::vector<const Row*> rows;
   for (const Row& row : ledger.rows())
     if (!row.overlap && row.track && row.quality != Quality::estimated) rows.push_back(&row);
-  const Duration step = std::max(shortest_cut, rows.empty() ? milliseconds(100) : reading_interval(rows));
+  const Duration reading = std::max(shortest_cut, rows.empty() ? milliseconds(100) : reading_interval(rows));
+  // Meters tell late by some of their interval: several of them make a stretch, as far as enough stretches are left to fit.
+  const Duration step = std::max(reading, std::min(nanoseconds(readings_a_cut * reading.base_units()),
+                                                   nanoseconds(timeline.run.length().base_units() / enough_cuts)));
   Grid grid = grid_over(timeline.run, step, most_cuts);
   std::vector<ServingCut> cuts;
   for (std::size_t i = 0; i < grid.count; ++i) cuts.push_back({{grid.edge(i), grid.edge(i + 1)}, ""});
