@@ -37,3 +37,5 @@ if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     make(sys.argv[1], sys.argv[2:])
+    sys.stdout.flush()
+    os._exit(0)  # all is saved; the libraries' threads need not be waited for
