@@ -3,7 +3,6 @@ metrics, by request log, and through the proxy."""
 # scripts/test: serial timeout=300
 import http.client
 import json
-import pathlib
 import random
 import re
 import signal
@@ -16,7 +15,7 @@ import urllib.request
 import jsonschema
 import pytest
 
-from conftest import LIMIT_S, ROOT, microjoules, one_line
+from conftest import LIMIT_S, ROOT, built, microjoules, one_line
 from model_server import MODEL, ModelServer
 
 KINDS = {"/v1/completions": (600, 12), "/v1/chat/completions": (40, 60)}  # path: words of the prompt, tokens of the answer
@@ -316,3 +315,49 @@ def test_wrong_words(run, server):
 def test_a_page_of_something_else(run, server):
     done = run("serve-watch", "--endpoint", server.url + "/other", "--duration", "1s", "--no-save", "--sysroot", server.root)
     assert done.returncode == 1 and "no metrics" in done.stderr
+
+
+def test_the_agent_watches_servers(run, server, tmp_path):
+    """What the agent tells of a server is what the server did, and the node's energy of the same time."""
+    if built("joulery-agent") is None:
+        pytest.skip("skipped: joulery-agent is not built")
+    agent = run.start("agent", "--interval", "200ms", "--listen", "127.0.0.1:0", "--store", tmp_path / "store", "--sysroot", server.root,
+                      "--set", f"servers.llm.url={server.url}", "--set", "servers.llm.interval=200ms", "--set", "servers.gone.url=http://127.0.0.1:9",
+                      "--set", "agent.token_env=AGENT_TOKEN", env={**run.environment, "AGENT_TOKEN": "a-token-that-is-long-enough"},
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        url = re.search(r"http://[0-9.:]+", agent.stdout.readline()).group(0)
+
+        def get(path, token=True):
+            request = urllib.request.Request(url + path, headers={"Authorization": "Bearer a-token-that-is-long-enough"} if token else {})
+            return urllib.request.urlopen(request, timeout=20).read().decode()
+
+        def wait(tokens):
+            end = time.monotonic() + LIMIT_S
+            while time.monotonic() < end:
+                told = {one["name"]: one for one in json.loads(get("/api/v1/servers"))["servers"]}
+                models = told["llm"]["models"]
+                if models and models[0]["tokens_out"] == tokens:
+                    return told
+                time.sleep(0.2)
+            raise AssertionError(told)
+
+        time.sleep(1)
+        load(server.url[7:], 3)
+        counts = server.engine.counts[MODEL]
+        told = wait(counts["generation"])
+        llm = told["llm"]
+        assert llm["models"] == [{"name": MODEL, "tokens_in": counts["prompt"], "tokens_out": counts["generation"], "requests": counts["requests"]}]
+        assert llm["server"] == "vLLM" and llm["reason"] is None
+        assert llm["joules_per_output_token"] == pytest.approx(llm["node_joules"] / counts["generation"], rel=0.2)
+        assert 0 < llm["node_joules"] < 200 * llm["watched_seconds"]
+        assert told["gone"]["reason"] and told["gone"]["node_joules"] == 0
+        page = get("/metrics")
+        assert f'joulery_server_tokens_total{{direction="out",model="{MODEL}",server="llm"}} {counts["generation"]}\n' in page
+        assert "joulery_server_joules_per_output_token{" in page
+        openly = json.loads(get("/api/v1/servers", token=False))
+        assert openly["rounded"] and all(float(one["node_joules"]).is_integer() for one in openly["servers"])
+        assert "joulery_server_joules_per_output_token{" not in get("/metrics", token=False)
+    finally:
+        agent.send_signal(signal.SIGTERM)
+        agent.communicate(timeout=LIMIT_S)

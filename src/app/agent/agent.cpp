@@ -221,7 +221,7 @@ void Agent::Parts::tick() {
   stored->add(opened.watch->accounts(), at, opened.watch->accounts().tick());
   storing->wake();
   push_due(at, false);
-  servers->tick(opened.watch->accounts().tick());
+  servers->tick(opened.watch->now(), opened.watch->accounts().components());
   view.set(servers->accounts());
   view.tick();
   view.set(health());

@@ -91,18 +91,16 @@ void ServerWatch::take(Server& server, Answer<ServerScraper::Look> look) {
   if (server.waiting.size() > most_waiting) server.waiting.pop_front();
 }
 
-void ServerWatch::tick(const NodeTick& tick) {
+void ServerWatch::tick(MonoTime end, std::span<const ComponentAccount> components) {
   if (servers_.empty()) return;
   Energy sum;
   bool whole = false;
-  for (const ComponentReading& component : tick.components) {
-    if (component.overlap || !component.energy) continue;
-    sum += *component.energy;
-    whole = true;
+  for (const ComponentAccount& component : components) {
+    for (const auto& [quality, energy] : component.energy) sum += energy;
+    whole = whole || component.power;  // of the last tick
   }
   const std::lock_guard lock(mutex_);
-  if (points_.empty()) points_.push_back({tick.when.begin, Energy{}, true});
-  points_.push_back({tick.when.end, points_.back().sum + sum, whole});
+  points_.push_back({end, sum, whole});
   if (points_.size() > most_points) points_.pop_front();
   for (Server& server : servers_) settle(server);
 }

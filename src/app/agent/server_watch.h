@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,7 +17,7 @@
 #include "app/serve/server_scraper.h"
 #include "config/settings.h"
 #include "core/result.h"
-#include "ledger/attribution/node_accounts.h"
+#include "ledger/node_account.h"
 #include "ledger/serving/server_account.h"
 #include "watch/serving/count_follower.h"
 
@@ -28,8 +29,8 @@ class ServerWatch {
   static Result<std::unique_ptr<ServerWatch>> start(const Settings& settings, std::vector<std::string>& warnings);
   ~ServerWatch();
 
-  // What the node burnt in the last tick. By the agent's loop.
-  void tick(const NodeTick& tick);
+  // What the node has burnt up to `end`, that of the last tick. By the agent's loop.
+  void tick(MonoTime end, std::span<const ComponentAccount> components);
   std::vector<ServerAccount> accounts() const;
   std::vector<std::string> news();  // since the last call
   bool empty() const { return servers_.empty(); }
