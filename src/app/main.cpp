@@ -26,6 +26,7 @@ constexpr Command commands[] = {
     {"serve-watch", "joules per token and request of a model server: metrics, logs, or a proxy", joulery::serve_watch_command},
     {"agent", "watch this node: measure, attribute, store, serve, push", joulery::agent_command},
     {"doctor", "which meters this machine has, and how to make the others work", joulery::doctor_command},
+    {"power", "the power limits of this machine, and what is left to be put back", joulery::power_command},
     {"calibrate", "teach the estimate what a wall meter shows", joulery::calibrate_command},
     {"config", "what is configured and where it was set: joulery config show --origin", joulery::config_command},
     {"places", "the places whose carbon intensity is known", joulery::places_command},

@@ -88,6 +88,7 @@ constexpr KnownKey keys[] = {
      "where an agent gives its meters, and where they are looked for; \"\": nowhere"},
     {"agent.meters.read_own", texts, "*", "who may read them rounded, and of processes their own: users, @groups, * for everyone"},
     {"agent.meters.read_all", texts, "root", "who may read them exactly and as often as they like, and of all processes"},
+    {"agent.meters.control_power", texts, "root", "who may set power limits through an agent while they are connected; []: nobody"},
     {"agent.meters.least_interval", duration, "100ms", "the others get no fresh reading of a meter more often than this"},
     {"agent.push.*.kind", text, "remote-write", "in which format an agent sends a node's figures there", "remote-write|otlp"},
     {"agent.push.*.url", url, "", "where to: http://victoria.lan:8428/api/v1/write, http://collector.lan:4318/v1/metrics"},
