@@ -20,7 +20,11 @@ constexpr int most_accepts_at_once = 64;
 }  // namespace
 
 RequestProxy::RequestProxy(int listener, std::string address, const Upstream& upstream)
-    : listener_(listener), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), address_(std::move(address)), upstream_(upstream), metered_(mono_now()) {}
+    : listener_(listener),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      address_(std::move(address)),
+      upstream_(upstream),
+      metered_(mono_now()) {}
 
 Result<std::unique_ptr<RequestProxy>> RequestProxy::start(const ListenAddress& address, const Upstream& upstream) {
   const auto listener = address.open();

@@ -82,8 +82,8 @@ void drop_waiting(std::span<ServingUse> uses, const StepTimes& times) {
   if (!times.known) return;
   for (ServingUse& use : uses)
     if (use.queued && use.in_turn())
-      use.prefill.begin = std::max(use.prefill.begin,
-                                   use.prefill.end - seconds(room * (times.step_s + times.prefill_s_a_token * use.prefill_tokens)));
+      use.prefill.begin =
+          std::max(use.prefill.begin, use.prefill.end - seconds(room * (times.step_s + times.prefill_s_a_token * use.prefill_tokens)));
 }
 
 }  // namespace joulery
