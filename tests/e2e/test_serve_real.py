@@ -14,7 +14,7 @@ import time
 import jsonschema
 import pytest
 
-from conftest import LIMIT_S, ROOT, STANDINS, microjoules, one_line  # noqa: F401
+from conftest import LIMIT_S, ROOT, STANDINS, microjoules
 
 PYTHON = pathlib.Path(os.environ.get("JOULERY_TEST_PYTHON", ROOT / ".venv" / "bin" / "python"))
 CLIENTS, REQUESTS_EACH, START_S = 16, 2, 150
@@ -27,7 +27,7 @@ def has_server():
     return probe.returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not has_server(), reason=f"no transformers[serving] in {PYTHON.parent.parent}: scripts/setup test")
+pytestmark = pytest.mark.skipif(not has_server(), reason=f"no transformers[serving] in {PYTHON.parent.parent}: scripts/setup frameworks")
 
 
 def free_port():

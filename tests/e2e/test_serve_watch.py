@@ -238,12 +238,13 @@ def test_tokens_are_counted_where_nobody_tells(run, server, tmp_path):
 def test_chunks_go_both_ways_and_connections_are_kept(proxied):
     address, server, _ = proxied
     connection = http.client.HTTPConnection(address, timeout=LIMIT_S)
-    for number in range(3):
+    connection.connect()
+    socket_used = connection.sock
+    for _ in range(3):
         pieces = [b'{"prompt": "' + b"word " * 500, b"word " * 700 + b'", ', b'"max_tokens": 2}']
         connection.request("POST", "/v1/completions", iter(pieces), {"Content-Type": "application/json"}, encode_chunked=True)
         answer = connection.getresponse()
         assert json.loads(answer.read())["usage"]["prompt_tokens"] == 1200
-        socket_used = connection.sock if number == 0 else socket_used
         assert connection.sock is socket_used
     assert all("Transfer-Encoding" in headers for _, headers, _ in server.server.seen)
     assert all("Connection" not in headers for _, headers, _ in server.server.seen)

@@ -87,6 +87,8 @@ short ProxyConnection::server_events() const {
 
 void ProxyConnection::step(short client_happened, short server_happened, MonoTime now) {
   if ((client_happened & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)) != 0) read_client();
+  // With so much of it unread, its end is not seen by reading.
+  if ((client_happened & (POLLHUP | POLLERR | POLLRDHUP)) != 0 && in_.size() >= most_waiting_bytes) finished_ = true;
   if (finished_) return tell_end(now, "the client hung up");
   if (stage_ == Stage::head) read_head(now);
   if (server_ >= 0 && connecting_ && (server_happened & (POLLOUT | POLLERR | POLLHUP)) != 0) {
@@ -282,6 +284,7 @@ void ProxyConnection::begin_answer(RelayHead head, MonoTime now) {
 
 void ProxyConnection::pass_on(std::string_view body, MonoTime now) {
   tokens_->take(body, now);
+  deadline_ = now + answer_time;
   if (!holding_) {
     if (chunked_out_)
       out_ += as_chunk(body);

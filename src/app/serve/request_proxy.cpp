@@ -102,7 +102,8 @@ void RequestProxy::run() {
     MonoTime next = now + milliseconds(1000);
     for (const ProxyConnection& one : connections_) {
       polled.push_back({one.client(), one.client_events(), 0});
-      polled.push_back({one.server(), one.server_events(), 0});
+      const short wanted = one.server_events();
+      polled.push_back({wanted == 0 ? -1 : one.server(), wanted, 0});  // one that has hung up would wake us on and on
       next = std::min(next, one.deadline());
     }
     const int wait = static_cast<int>(std::clamp<std::int64_t>((next - now).base_units() / 1'000'000 + 1, 0, 1000));
