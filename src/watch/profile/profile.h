@@ -5,7 +5,8 @@
 // event's track is the column that holds it.
 //
 // Invariant, after seal(): the events of a track are by begin, then by falling duration, and nest: an event that begins
-// within another ends within it (one that ran over its parent was cut at the parent's end, and is counted in `cut`).
+// within another ends within it (one that ran over its parent was cut at the parent's end, and is counted in `cut`). Steps,
+// and annotations that begin inside one event and end outside of it, are in a `summary` track beside their thread's.
 // No duration is negative. Every NameId is below names.size(). Steps are by begin, and one run of a step is there once.
 #pragma once
 
@@ -48,7 +49,7 @@ struct ProfileEvent {
   std::int64_t duration = 0;      // ns
   NameId name = 0;
   // Pairs a runtime call with the kernel that it launched. Of an op: the number of the autograd sequence, forward and
-  // backward alike. Each of these ids is kept modulo 2^32.
+  // backward alike. Of a step: its number + 1. Each of these ids is kept modulo 2^32.
   std::uint32_t correlation = no_link;
   std::uint32_t external = no_link;  // the op that launched: that op's own id, and of its runtime calls and kernels
   NameId layer : 24 = 0;          // path of the module or name scope that it belongs to: "net/conv1"; 0: none known
@@ -113,7 +114,7 @@ struct Profile {
   std::vector<ProfileDevice> devices;
   std::unordered_map<NameId, NameFacts> facts;
   std::vector<std::string> notes;    // told to the user: "12 events with a negative duration were left out"
-  std::int64_t begin = 0, end = 0;   // of all events of threads and streams; begin == end where there is none
+  std::int64_t begin = 0, end = 0;   // of all events of threads and streams and of all steps; begin == end where there is none
   std::int64_t cut = 0;           // events that ran over their parent
 
   std::string_view name(NameId id) const { return names[id]; }
