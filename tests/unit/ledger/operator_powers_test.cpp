@@ -84,7 +84,7 @@ TEST(OperatorPowers, AShortProfileIsLessSureAndSaysSo) {
 
 TEST(OperatorPowers, AMeterThatIsLateIsFoundOut) {
   const SyntheticScore score = play(12, [](SyntheticWorld& world) { world.late_seconds = 0.013, world.step_seconds = 0.15, world.seconds = 200; });
-  EXPECT_GE(percent(score.covered, score.groups), 80);  // of some 70 groups
+  EXPECT_GE(percent(score.covered, score.groups), 75);  // of some 70 groups: 90 less four times what chance does
   EXPECT_GE(percent(score.within, score.groups), 90);
   SyntheticWorld world = world_of(2);
   world.late_seconds = 0.013;
