@@ -22,6 +22,7 @@ constexpr Command commands[] = {
     {"import", "another tool's log as a recording: nvidia-smi, rocm-smi, perf, PTDaemon, ...", joulery::import_command},
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"top", "who burns how much, live: processes, containers, jobs, GPUs", joulery::top_command},
+    {"flame", "where a command's CPU energy goes, by function: joulery flame -- CMD", joulery::flame_command},
     {"fleet", "what whole fleets have burnt, from the engine that their agents push to", joulery::fleet_command},
     {"agent", "watch this node: measure, attribute, store, serve, push", joulery::agent_command},
     {"doctor", "which meters this machine has, and how to make the others work", joulery::doctor_command},

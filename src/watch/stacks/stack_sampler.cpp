@@ -1,15 +1,16 @@
 #include "watch/stacks/stack_sampler.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <thread>
 #include <unordered_map>
 
 #include "watch/stacks/perf_ring.h"
@@ -109,6 +110,7 @@ class PerfStackSampler final : public StackSampler {
   PerfStackSampler(std::vector<PerfRing> rings, std::int32_t pid, int per_second, bool kernel_too) : rings_(std::move(rings)) {
     run_.period = nanoseconds(1'000'000'000 / per_second);
     run_.kernel_too = kernel_too;
+    std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), run_.names[pid]);
     for (CodeMapping& mapping : read_code(pid).files) run_.mappings.push_back(std::move(mapping));
     reader_ = std::jthread([this](const std::stop_token& stop) { read(stop); });
   }
@@ -142,7 +144,7 @@ class PerfStackSampler final : public StackSampler {
       case PERF_RECORD_MMAP2: take_mapping(body); break;
       case PERF_RECORD_FORK: take_fork(body); break;
       case PERF_RECORD_COMM:
-        if ((header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) forget(body);
+        take_name(body, (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
         break;
       case PERF_RECORD_LOST:
         body.take<std::uint64_t>();
@@ -183,7 +185,7 @@ class PerfStackSampler final : public StackSampler {
       std::uint64_t word = 0;
       std::memcpy(&word, bytes.data() + at, sizeof word);
       const bool inside = std::ranges::any_of(code.made, [word](const auto& range) { return word >= range.first && word < range.second; });
-      if (inside && (stack.made_code.empty() || true)) stack.made_code.push_back(word);
+      if (inside) stack.made_code.push_back(word);
     }
   }
 
@@ -220,6 +222,7 @@ class PerfStackSampler final : public StackSampler {
   void take_fork(RecordReader body) {
     const auto pid = body.take<std::int32_t>(), parent = body.take<std::int32_t>();
     if (pid == parent) return;
+    run_.names.try_emplace(pid, run_.names[parent]);
     const std::size_t count = run_.mappings.size();
     for (std::size_t i = 0; i < count; ++i)
       if (run_.mappings[i].pid == parent) {
@@ -229,8 +232,12 @@ class PerfStackSampler final : public StackSampler {
       }
   }
 
-  // exec: the mappings from before are gone; those of samples from before are known by their addresses all the same.
-  void forget(RecordReader body) { code_.erase(body.take<std::int32_t>()); }
+  // exec: the code from before is gone; that of samples from before is known by its addresses all the same.
+  void take_name(RecordReader body, bool exec) {
+    const auto pid = body.take<std::int32_t>(), tid = body.take<std::int32_t>();
+    if (exec) code_.erase(pid);
+    if (pid == tid) run_.names[pid] = body.text();
+  }
 
   std::vector<PerfRing> rings_;
   SampledRun run_;
@@ -254,11 +261,11 @@ Result<std::vector<PerfRing>> open_rings(std::int32_t pid, int per_second, bool 
 
 }  // namespace
 
-std::string sampling_blocked() {
-  int level = -1;
-  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> level;
-  if (level <= 2 || ::geteuid() == 0) return {};
-  return fmt::format("kernel.perf_event_paranoid is {}: as root, sysctl -w kernel.perf_event_paranoid=2 (1 to see the kernel's functions too)", level);
+std::string sampling_remedy(int paranoid) {
+  if (paranoid > 2)
+    return fmt::format("kernel.perf_event_paranoid is {}: as root, sysctl -w kernel.perf_event_paranoid=2 (1 to see the kernel's functions too)",
+                       paranoid);
+  return "a container's seccomp profile may forbid perf_event_open: allow it, or add CAP_PERFMON";
 }
 
 Result<std::unique_ptr<StackSampler>> StackSampler::start(std::int32_t pid, int per_second) {
@@ -268,11 +275,18 @@ Result<std::unique_ptr<StackSampler>> StackSampler::start(std::int32_t pid, int 
   if (!rings) {
     Error error = rings.error();
     error.what = "cannot sample stacks: " + error.what;
-    if (error.code == ErrorCode::permission)
-      error.hint = sampling_blocked().empty() ? "a container's seccomp profile may forbid perf_event_open: allow it, or add CAP_PERFMON" : sampling_blocked();
+    int paranoid = -1;
+    std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> paranoid;
+    if (error.code == ErrorCode::permission) error.hint = sampling_remedy(paranoid);
     return std::unexpected(std::move(error));
   }
   return std::make_unique<PerfStackSampler>(*std::move(rings), pid, per_second, kernel_too);
+}
+
+Result<void> check_sampling() {
+  const auto tried = StackSampler::start(static_cast<std::int32_t>(::getpid()), 1);
+  if (!tried) return std::unexpected(tried.error());
+  return {};
 }
 
 }  // namespace joulery

@@ -8,11 +8,10 @@
 // Invariant: every sample that the kernel dropped is counted in `lost`. The sampler never stops what it samples.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/result.h"
@@ -45,6 +44,7 @@ struct SampledRun {
   std::vector<RawStack> stacks;               // each once
   std::vector<StackSample> samples;           // by time
   std::vector<CodeMapping> mappings;          // in the order in which they were made
+  std::map<std::int32_t, std::string> names;  // of processes: the last one
   std::int64_t lost = 0;
   Duration period;                            // CPU time between two samples of a thread
   bool kernel_too = false;                    // false: the kernel's functions may not be seen
@@ -60,7 +60,10 @@ class StackSampler {
   virtual SampledRun finish() = 0;
 };
 
-// What perf_event_paranoid must be for a sampler of one's own processes, and how to set it, where it does not allow it now; else "".
-std::string sampling_blocked();
+// Whether stacks may be sampled here: before a command runs for nothing. Errors: those of start().
+Result<void> check_sampling();
+
+// What to do where the kernel refuses, at this level of kernel.perf_event_paranoid.
+std::string sampling_remedy(int paranoid);
 
 }  // namespace joulery
