@@ -64,8 +64,10 @@ class Namer {
     for (const std::uint64_t address : stack.kernel) frames.push_back({kernel_.at(address), StackFrameKind::kernel});
     std::vector<StackFrame> followed, found;
     for (std::size_t i = 0; i < stack.user.size(); ++i) followed.push_back(user_frame(stack.pid, stack.user[i] - (i > 0 ? 1 : 0)));
-    for (const std::uint64_t address : stack.made_code)
-      if (const StackFrame frame = user_frame(stack.pid, address - 1); frame.kind == StackFrameKind::python) found.push_back(frame);
+    for (const std::uint64_t address : stack.made_code) {
+      if (map_of(stack.pid).begins_at(address)) continue;
+      if (StackFrame frame = user_frame(stack.pid, address - 1); frame.kind == StackFrameKind::python) found.push_back(std::move(frame));
+    }
     add_user(frames, followed, found);
     const auto process = run_.names.find(stack.pid);
     frames.push_back({process == run_.names.end() || process->second.empty() ? fmt::format("process {}", stack.pid) : process->second,

@@ -67,6 +67,8 @@ std::string_view PerfMap::at(std::uint64_t address) const {
   return address - function.begin < function.size ? std::string_view(function.name) : std::string_view();
 }
 
+bool PerfMap::begins_at(std::uint64_t address) const { return std::ranges::binary_search(functions_, address, {}, &Function::begin); }
+
 std::string python_function(std::string_view name) {
   if (!name.starts_with("py::")) return {};
   name.remove_prefix(4);

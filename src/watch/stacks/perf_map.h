@@ -19,6 +19,8 @@ class PerfMap {
 
   // The function whose code holds `address`; "" where none does.
   std::string_view at(std::uint64_t address) const;
+  // True where a function begins exactly there: such a word on a stack is a pointer to it, and no return address into it.
+  bool begins_at(std::uint64_t address) const;
   bool empty() const { return functions_.empty(); }
 
  private:
