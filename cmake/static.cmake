@@ -1,5 +1,5 @@
 # JOULERY_STATIC: programs and modules that need glibc alone, for packages that must run on other distributions.
-# sqlite3, zstd and the compiler's libraries are archives of Debian's; of fmt it has none, so cmake/compat/fmt.cpp makes one.
+# sqlite3, zstd, zlib and the compiler's libraries are archives of Debian's; of fmt it has none, so cmake/compat/fmt.cpp makes one.
 # Included once the shared libraries were found; it puts the archives in their place.
 # Linked by ld: mold 1.10 keeps an import (arc4random of glibc 2.36) whose only user --gc-sections removed.
 if(JOULERY_STATIC)
@@ -9,6 +9,7 @@ if(JOULERY_STATIC)
   endfunction()
   joulery_archive(PkgConfig::SQLITE sqlite3)
   joulery_archive(PkgConfig::ZSTD zstd)
+  joulery_archive(PkgConfig::ZLIB z)
 
   # The file that find_package(fmt) found gives way to ours; what is compiled against it stays as it is.
   add_library(joulery_fmt STATIC cmake/compat/fmt.cpp)

@@ -35,6 +35,7 @@ int query_command(std::vector<std::string> arguments);
 int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);
 int config_command(std::vector<std::string> arguments);
+int flame_command(std::vector<std::string> arguments);
 int fleet_command(std::vector<std::string> arguments);
 int power_command(std::vector<std::string> arguments);
 int places_command(std::vector<std::string> arguments);

@@ -23,6 +23,7 @@ constexpr Command commands[] = {
     {"merge", "recordings of several hosts or ranks as one of their job", joulery::merge_command},
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"top", "who burns how much, live: processes, containers, jobs, GPUs", joulery::top_command},
+    {"flame", "where a command's CPU energy goes, by function: joulery flame -- CMD", joulery::flame_command},
     {"fleet", "what whole fleets have burnt, from the engine that their agents push to", joulery::fleet_command},
     {"serve-watch", "joules per token and request of a model server: metrics, logs, or a proxy", joulery::serve_watch_command},
     {"agent", "watch this node: measure, attribute, store, serve, push", joulery::agent_command},

@@ -218,8 +218,11 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   MarkReader marks(rings->path());
   const std::string ring = rings->environment();
   const auto equals = ring.find('=');
+  auto environment = plan.environment;
+  environment.emplace_back(ring.substr(0, equals), ring.substr(equals + 1));
   const MonoTime begin = mono_now();
-  auto child = Child::start({plan.command, {{ring.substr(0, equals), ring.substr(equals + 1)}}}, gate);
+  auto child = Child::start({plan.command, std::move(environment)}, gate);
+  if (child && plan.started) plan.started(child->pid());
   if (!child) {
     sampler.stop();
     writer->reset();
