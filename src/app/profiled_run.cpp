@@ -1,0 +1,86 @@
+#include "app/profiled_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "watch/profile/read_profile.h"
+
+namespace joulery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view trace_endings[] = {".xplane.pb", ".pt.trace.json", ".pt.trace.json.gz", ".trace.json.gz", ".trace.json",
+                                              ".sqlite",    ".pftrace",       ".perfetto-trace",   ".json",          ".json.gz"};
+
+// The traces below `folder`, the newest last. Of two of one profile (JAX writes xplane.pb and trace.json.gz) the fuller, the xplane, counts as newer.
+std::vector<fs::path> traces_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file(ignored) && std::ranges::any_of(trace_endings, [&](std::string_view end) { return name.ends_with(end); }))
+      found.push_back(entry.path());
+  }
+  std::ranges::sort(found, {}, [&](const fs::path& path) {
+    return std::pair(path.parent_path().string(), std::pair(path.string().ends_with(".xplane.pb"), fs::last_write_time(path, ignored)));
+  });
+  return found;
+}
+
+Result<std::string> trace_file(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return path;
+  const std::vector<fs::path> found = traces_in(path);
+  if (found.empty()) return fail(ErrorCode::not_found, "no profiler's trace is in the folder", path);
+  return found.back().string();
+}
+
+Result<std::optional<ClockMethod>> parse_clock(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  for (const ClockMethod method : {ClockMethod::marks, ClockMethod::wall, ClockMethod::load})
+    if (text == name_of(method)) return method;
+  return fail(ErrorCode::usage, "no such choice for --clock: '" + text + "'", "", "auto, marks, wall or load");
+}
+
+}  // namespace
+
+Result<ProfiledRun> ProfiledRun::load(const ProfileRequest& request) {
+  if (const auto known = parse_clock(request.clock); !known) return std::unexpected(known.error());
+  ProfiledRun run;
+  auto file = trace_file(request.trace);
+  if (!file) return std::unexpected(file.error());
+  run.trace_ = std::move(*file);
+  run.recording_ = request.recording;
+  auto profile = read_profile(run.trace_);
+  if (!profile) return std::unexpected(profile.error());
+  run.profile_ = std::make_unique<Profile>(std::move(*profile));
+  if (run.profile_->begin == run.profile_->end) return fail(ErrorCode::format, "the trace holds no event that takes time", run.trace_);
+  if (!run.recording_.empty()) {
+    if (const auto joined = run.join(request.clock); !joined) return std::unexpected(joined.error());
+    const ProfileEnergySource source{run.run_->ledger(), *run.clock_};
+    run.account_ = account_profile(*run.profile_, &source);
+  } else {
+    run.account_ = account_profile(*run.profile_, nullptr);
+  }
+  return run;
+}
+
+Result<void> ProfiledRun::join(const std::string& clock) {
+  const auto recording = Recording::open(recording_);
+  if (!recording) return std::unexpected(recording.error());
+  const auto maps = (*recording)->clock_maps();
+  if (!maps) return std::unexpected(maps.error());
+  auto loaded = LoadedRun::load(**recording, {});
+  if (!loaded) return fail(loaded.error().code, loaded.error().what, loaded.error().where.empty() ? recording_ : loaded.error().where, loaded.error().hint);
+  run_ = std::move(*loaded);
+  const ClockEvidence evidence{run_->steps().steps, *maps, &run_->ledger(), run_->interval()};
+  auto aligned = align(*profile_, evidence, *parse_clock(clock));
+  if (!aligned) return std::unexpected(aligned.error());
+  clock_ = std::move(*aligned);
+  return {};
+}
+
+}  // namespace joulery

@@ -1,0 +1,44 @@
+// A profiler's trace and the recording of the same run, joined: what `joulery profile` tells and writes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/loaded_run.h"
+#include "ledger/profile/profile_account.h"
+#include "publish/profile_text.h"
+#include "watch/profile/profile.h"
+
+namespace joulery {
+
+struct ProfileRequest {
+  std::string trace;         // a file, or a folder that holds one (the newest of several is taken)
+  std::string recording;     // "" : time alone
+  std::string clock = "auto";
+};
+
+class ProfiledRun {
+ public:
+  // Errors: usage for a clock that does not exist or two things of different times; those of the readers and of Recording.
+  static Result<ProfiledRun> load(const ProfileRequest& request);
+
+  const Profile& profile() const { return *profile_; }
+  const ProfileAccount& account() const { return account_; }
+  const std::optional<TraceClock>& clock() const { return clock_; }
+  const LoadedRun* run() const { return run_ ? &*run_ : nullptr; }
+  const std::string& trace() const { return trace_; }
+  ToldProfile told() const { return {trace_, recording_, *profile_, account_, clock_}; }
+
+ private:
+  ProfiledRun() = default;
+  Result<void> join(const std::string& clock);
+
+  std::string trace_, recording_;
+  std::unique_ptr<Profile> profile_;
+  std::optional<LoadedRun> run_;
+  std::optional<TraceClock> clock_;
+  ProfileAccount account_;
+};
+
+}  // namespace joulery

@@ -1,0 +1,196 @@
+#include "ledger/profile/activity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ledger/profile/busy_sweep.h"
+#include "ledger/profile/side_energy.h"
+
+namespace joulery {
+namespace {
+
+constexpr std::size_t most_slots = 200'000;
+
+// Of the operator that launched a kernel: its name, by External id.
+using OpNames = std::unordered_map<std::uint32_t, NameId>;
+
+OpNames launching_ops(const Profile& profile) {
+  std::unordered_set<std::uint32_t> wanted;
+  for (const ProfileTrack& track : profile.tracks)
+    if (track.kind == TrackKind::stream)
+      for (const ProfileEvent& event : track.events) wanted.insert(event.external);
+  wanted.erase(no_link);
+  OpNames names;
+  if (wanted.empty()) return names;
+  for (const ProfileTrack& track : profile.tracks)
+    if (track.kind == TrackKind::thread)
+      for (const ProfileEvent& event : track.events)
+        if (event.kind == EventKind::op && wanted.contains(event.external)) names.try_emplace(event.external, event.name);
+  return names;
+}
+
+struct CellKey {
+  NameId name, op, layer;
+  EventKind kind;
+  friend bool operator==(const CellKey&, const CellKey&) = default;
+};
+struct CellHash {
+  std::size_t operator()(const CellKey& key) const {
+    std::uint64_t mixed = (std::uint64_t{key.name} << 32 | key.op) * 0x9e3779b97f4a7c15u;
+    mixed ^= (std::uint64_t{key.layer} << 8 | static_cast<std::uint64_t>(key.kind)) * 0xc2b2ae3d27d4eb4fu;
+    return mixed ^ (mixed >> 29);
+  }
+};
+
+class SideBuilder {
+ public:
+  SideBuilder(const Profile& profile, const OpNames& ops, ActivitySide& side, SideEnergy* energy)
+      : profile_(&profile), ops_(&ops), side_(&side), energy_(energy) {}
+
+  void build(std::span<const std::uint32_t> tracks) {
+    at_ = profile_->begin;
+    if (energy_) open_slot();
+    sweep(*profile_, tracks, [&](std::int64_t begin, std::int64_t end, std::span<const Worker> workers) {
+      idle_until(begin);
+      work_until(end, workers);
+    });
+    idle_until(profile_->end);
+    if (energy_) close_slot();
+    count_calls(tracks);
+  }
+
+ private:
+  CellKey key_of(const ProfileEvent& event, const ProfileEvent* op) const {
+    if (event.kind == EventKind::kernel || event.kind == EventKind::copy) {
+      const auto found = ops_->find(event.external);
+      return {event.name, found == ops_->end() || event.external == no_link ? 0 : found->second, event.layer, event.kind};
+    }
+    if (op) return {op->name, op->name, event.layer != 0 ? event.layer : op->layer, EventKind::op};
+    // Outside of operators: waits and runtime calls by name, the interpreter's and the framework's own code together.
+    if (event.kind == EventKind::sync || event.kind == EventKind::runtime) return {event.name, 0, event.layer, event.kind};
+    return {0, 0, event.layer, EventKind::python};
+  }
+
+  std::uint32_t cell_of(const CellKey& key) {
+    const auto [found, added] = cells_.try_emplace(key, static_cast<std::uint32_t>(side_->cells.size()));
+    if (!added) return found->second;
+    const auto [work, fresh] = works_.try_emplace({key.name, key.kind}, static_cast<std::uint32_t>(side_->works.size()));
+    if (fresh) side_->works.push_back({key.name, key.kind, 0});
+    side_->cells.push_back({work->second, key.op, key.layer, 0, 0, 0});
+    return found->second;
+  }
+
+  void idle_until(std::int64_t time) {
+    if (time <= at_) return;
+    advance(time, [&](double, double joules) { side_->idle_joules += joules; });
+  }
+
+  void work_until(std::int64_t time, std::span<const Worker> workers) {
+    if (time <= at_) return;
+    cells_now_.clear();
+    for (const Worker& worker : workers) cells_now_.push_back(cell_of(key_of(*worker.event, worker.op)));
+    const double share = 1 / static_cast<double>(workers.size());
+    advance(time, [&](double seconds, double joules) {
+      side_->busy_seconds += seconds;
+      for (const std::uint32_t number : cells_now_) {
+        ActivityCell& cell = side_->cells[number];
+        cell.seconds += seconds * share;
+        cell.joules += joules * share;
+        side_->works[cell.work].seconds += seconds * share;
+        if (energy_) slot_works_[cell.work] += seconds * share;
+      }
+    });
+  }
+
+  // Goes to `time`, slot by slot: tells each stretch's seconds and joules.
+  template <class Tell>
+  void advance(std::int64_t time, Tell&& tell) {
+    while (at_ < time) {
+      const std::int64_t until = energy_ ? std::min(time, slot_end_) : time;
+      const double seconds = static_cast<double>(until - at_) * 1e-9;
+      double joules = 0;
+      if (energy_) {
+        const double now = energy_->joules_until(until);
+        joules = std::max(0.0, now - joules_);   // what two meters leave of each other may fall for a moment
+        joules_ = now;
+      }
+      tell(seconds, joules);
+      at_ = until;
+      if (energy_ && at_ >= slot_end_) {
+        close_slot();
+        open_slot();
+      }
+    }
+  }
+
+  void open_slot() {
+    slot_begin_ = at_;
+    slot_begin_joules_ = joules_ = energy_->joules_until(at_);
+    slot_end_ = std::min(profile_->end, energy_->next_reading(at_));
+    if (slot_end_ <= at_ || side_->slots.size() + 1 >= most_slots) slot_end_ = std::max(profile_->end, at_ + 1);
+  }
+  void close_slot() {
+    if (at_ <= slot_begin_) return;
+    ActivitySlot slot{static_cast<double>(at_ - slot_begin_) * 1e-9, joules_ - slot_begin_joules_, {}};
+    slot.works.assign(slot_works_.begin(), slot_works_.end());
+    slot_works_.clear();
+    side_->slots.push_back(std::move(slot));
+    slot_begin_ = at_;
+  }
+
+  void count_calls(std::span<const std::uint32_t> tracks) {
+    for (const std::uint32_t track : tracks)
+      for (const ProfileEvent& event : profile_->tracks[track].events) {
+        const bool on_device = event.kind == EventKind::kernel || event.kind == EventKind::copy;
+        if (on_device || event.kind == EventKind::op) ++side_->cells[cell_of(key_of(event, on_device ? nullptr : &event))].calls;
+        else if (event.kind == EventKind::sync || event.kind == EventKind::runtime) {
+          const auto found = cells_.find(key_of(event, nullptr));
+          if (found != cells_.end()) ++side_->cells[found->second].calls;
+        }
+      }
+  }
+
+  const Profile* profile_;
+  const OpNames* ops_;
+  ActivitySide* side_;
+  SideEnergy* energy_;
+  std::unordered_map<CellKey, std::uint32_t, CellHash> cells_;
+  std::map<std::pair<NameId, EventKind>, std::uint32_t> works_;
+  std::map<std::uint32_t, double> slot_works_;
+  std::vector<std::uint32_t> cells_now_;
+  std::int64_t at_ = 0, slot_begin_ = 0, slot_end_ = 0;
+  double joules_ = 0, slot_begin_joules_ = 0;
+};
+
+std::vector<std::uint32_t> tracks_of(const Profile& profile, int device) {
+  std::vector<std::uint32_t> tracks;
+  for (std::uint32_t i = 0; i < profile.tracks.size(); ++i) {
+    const ProfileTrack& track = profile.tracks[i];
+    if (device < 0 ? track.kind == TrackKind::thread : track.kind == TrackKind::stream && track.device == device) tracks.push_back(i);
+  }
+  return tracks;
+}
+
+}  // namespace
+
+std::vector<ActivitySide> activity_of(const Profile& profile, const std::optional<EnergyClock>& energy) {
+  std::vector<ActivitySide> sides(1);
+  std::vector<int> devices;
+  for (const ProfileTrack& track : profile.tracks)
+    if (track.kind == TrackKind::stream && std::ranges::find(devices, track.device) == devices.end()) devices.push_back(track.device);
+  std::ranges::sort(devices);
+  for (const int device : devices) sides.emplace_back().device = device;
+  if (energy) give_rows(*energy->ledger, sides);
+  const OpNames ops = launching_ops(profile);
+  for (ActivitySide& side : sides) {
+    std::optional<SideEnergy> meter;
+    if (energy && !side.rows.empty()) meter.emplace(side.rows, *energy->clock, profile.begin);
+    SideBuilder(profile, ops, side, meter ? &*meter : nullptr).build(tracks_of(profile, side.device));
+  }
+  return sides;
+}
+
+}  // namespace joulery

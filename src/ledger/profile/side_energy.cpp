@@ -1,0 +1,73 @@
+#include "ledger/profile/side_energy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "ledger/profile/activity.h"
+
+namespace joulery {
+namespace {
+
+// The N of "node/gpu/N", "node/accelerator/N"; nothing for other components.
+std::optional<int> accelerator_number(const Component& component) {
+  const std::string& path = component.path();
+  const bool accelerator = path.starts_with("node/gpu/") || path.starts_with("node/tpu/") || path.starts_with("node/accelerator/");
+  if (!accelerator) return std::nullopt;
+  const std::size_t at = path.find('/', 5) + 1;
+  int number = 0;
+  const auto [end, error] = std::from_chars(path.data() + at, path.data() + path.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+void give_rows(const Ledger& ledger, std::vector<ActivitySide>& sides) {
+  std::vector<const Row*> accelerators;
+  for (const Row& row : ledger.rows()) {
+    if (row.overlap || !row.track) continue;
+    if (accelerator_number(row.component)) accelerators.push_back(&row);
+    else sides.front().rows.push_back(&row);
+  }
+  if (sides.size() == 2 && accelerators.size() == 1) {
+    sides[1].rows.push_back(accelerators.front());
+    return;
+  }
+  for (const Row* row : accelerators) {
+    const auto side = std::ranges::find(sides, *accelerator_number(row->component), &ActivitySide::device);
+    (side == sides.end() ? sides.front() : *side).rows.push_back(row);
+  }
+}
+
+SideEnergy::SideEnergy(const std::vector<const Row*>& rows, const TraceClock& clock, std::int64_t begin) : clock_(&clock) {
+  const MonoTime from = clock.at(begin);
+  Duration shortest = nanoseconds(std::numeric_limits<std::int64_t>::max());
+  const auto add = [&](const Track* track, double sign) {
+    parts_.push_back({Track::Walk(*track, from), sign});
+    if (!track->times() || track->typical_step() <= Duration{} || track->typical_step() >= shortest) return;
+    shortest = track->typical_step();
+    readings_ = track->times();
+  };
+  for (const Row* row : rows) {
+    add(row->track, 1);
+    for (const Track* feed : row->plus) add(feed, 1);
+    for (const Track* part : row->minus) add(part, -1);
+  }
+}
+
+double SideEnergy::joules_until(std::int64_t time) {
+  double joules = 0;
+  for (Part& part : parts_) joules += part.sign * part.walk.joules(clock_->at(time));
+  return joules;
+}
+
+std::int64_t SideEnergy::next_reading(std::int64_t time) {
+  if (!readings_) return std::numeric_limits<std::int64_t>::max();
+  const MonoTime at = clock_->at(time);
+  if (reading_ == 0) reading_ = static_cast<std::size_t>(std::ranges::upper_bound(*readings_, at) - readings_->begin());
+  while (reading_ < readings_->size() && (*readings_)[reading_] <= at) ++reading_;
+  return reading_ < readings_->size() ? (*readings_)[reading_].ns - clock_->offset_ns : std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace joulery
