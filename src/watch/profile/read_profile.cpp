@@ -1,6 +1,7 @@
 #include "watch/profile/read_profile.h"
 
 #include "watch/profile/kineto.h"
+#include "watch/profile/xplane.h"
 
 namespace joulery {
 namespace {
@@ -13,6 +14,7 @@ struct Format {
 // In the order in which they are tried.
 constexpr Format formats[] = {
     {is_json_trace, read_kineto},
+    {is_xplane, read_xplane},
 };
 
 }  // namespace
