@@ -60,8 +60,8 @@ Result<ProfiledRun> ProfiledRun::load(const ProfileRequest& request) {
   if (run.profile_->begin == run.profile_->end) return fail(ErrorCode::format, "the trace holds no event that takes time", run.trace_);
   if (!run.recording_.empty()) {
     if (const auto joined = run.join(request.clock); !joined) return std::unexpected(joined.error());
-    const ProfileEnergySource source{run.run_->ledger(), *run.clock_};
-    run.account_ = account_profile(*run.profile_, &source);
+    run.source_.emplace(run.run_->ledger(), *run.clock_);
+    run.account_ = account_profile(*run.profile_, &*run.source_);
   } else {
     run.account_ = account_profile(*run.profile_, nullptr);
   }
@@ -75,7 +75,7 @@ Result<void> ProfiledRun::join(const std::string& clock) {
   if (!maps) return std::unexpected(maps.error());
   auto loaded = LoadedRun::load(**recording, {});
   if (!loaded) return fail(loaded.error().code, loaded.error().what, loaded.error().where.empty() ? recording_ : loaded.error().where, loaded.error().hint);
-  run_ = std::move(*loaded);
+  run_ = std::make_unique<LoadedRun>(std::move(*loaded));
   const ClockEvidence evidence{run_->steps().steps, *maps, &run_->ledger(), run_->interval()};
   auto aligned = align(*profile_, evidence, *parse_clock(clock));
   if (!aligned) return std::unexpected(aligned.error());

@@ -7,7 +7,7 @@
 
 #include "app/loaded_run.h"
 #include "ledger/profile/profile_account.h"
-#include "publish/profile_text.h"
+#include "publish/profile/profile_text.h"
 #include "watch/profile/profile.h"
 
 namespace joulery {
@@ -27,6 +27,8 @@ class ProfiledRun {
   const ProfileAccount& account() const { return account_; }
   const std::optional<TraceClock>& clock() const { return clock_; }
   const LoadedRun* run() const { return run_ ? &*run_ : nullptr; }
+  // Null where there is no recording.
+  const ProfileEnergySource* source() const { return source_ ? &*source_ : nullptr; }
   const std::string& trace() const { return trace_; }
   ToldProfile told() const { return {trace_, recording_, *profile_, account_, clock_}; }
 
@@ -36,8 +38,9 @@ class ProfiledRun {
 
   std::string trace_, recording_;
   std::unique_ptr<Profile> profile_;
-  std::optional<LoadedRun> run_;
+  std::unique_ptr<LoadedRun> run_;
   std::optional<TraceClock> clock_;
+  std::optional<ProfileEnergySource> source_;
   ProfileAccount account_;
 };
 

@@ -1,7 +1,6 @@
 #include "ledger/profile/activity.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,37 +12,6 @@ namespace joulery {
 namespace {
 
 constexpr std::size_t most_slots = 200'000;
-
-// Of the operator that launched a kernel: its name, by External id.
-using OpNames = std::unordered_map<std::uint32_t, NameId>;
-
-OpNames launching_ops(const Profile& profile) {
-  std::unordered_set<std::uint32_t> wanted;
-  for (const ProfileTrack& track : profile.tracks)
-    if (track.kind == TrackKind::stream)
-      for (const ProfileEvent& event : track.events) wanted.insert(event.external);
-  wanted.erase(no_link);
-  OpNames names;
-  if (wanted.empty()) return names;
-  for (const ProfileTrack& track : profile.tracks)
-    if (track.kind == TrackKind::thread)
-      for (const ProfileEvent& event : track.events)
-        if (event.kind == EventKind::op && wanted.contains(event.external)) names.try_emplace(event.external, event.name);
-  return names;
-}
-
-struct CellKey {
-  NameId name, op, layer;
-  EventKind kind;
-  friend bool operator==(const CellKey&, const CellKey&) = default;
-};
-struct CellHash {
-  std::size_t operator()(const CellKey& key) const {
-    std::uint64_t mixed = (std::uint64_t{key.name} << 32 | key.op) * 0x9e3779b97f4a7c15u;
-    mixed ^= (std::uint64_t{key.layer} << 8 | static_cast<std::uint64_t>(key.kind)) * 0xc2b2ae3d27d4eb4fu;
-    return mixed ^ (mixed >> 29);
-  }
-};
 
 class SideBuilder {
  public:
@@ -63,19 +31,8 @@ class SideBuilder {
   }
 
  private:
-  CellKey key_of(const ProfileEvent& event, const ProfileEvent* op) const {
-    if (event.kind == EventKind::kernel || event.kind == EventKind::copy) {
-      const auto found = ops_->find(event.external);
-      return {event.name, found == ops_->end() || event.external == no_link ? 0 : found->second, event.layer, event.kind};
-    }
-    if (op) return {op->name, op->name, event.layer != 0 ? event.layer : op->layer, EventKind::op};
-    // Outside of operators: waits and runtime calls by name, the interpreter's and the framework's own code together.
-    if (event.kind == EventKind::sync || event.kind == EventKind::runtime) return {event.name, 0, event.layer, event.kind};
-    return {0, 0, event.layer, EventKind::python};
-  }
-
   std::uint32_t cell_of(const CellKey& key) {
-    const auto [found, added] = cells_.try_emplace(key, static_cast<std::uint32_t>(side_->cells.size()));
+    const auto [found, added] = side_->numbers.try_emplace(key, static_cast<std::uint32_t>(side_->cells.size()));
     if (!added) return found->second;
     const auto [work, fresh] = works_.try_emplace({key.name, key.kind}, static_cast<std::uint32_t>(side_->works.size()));
     if (fresh) side_->works.push_back({key.name, key.kind, 0});
@@ -91,7 +48,7 @@ class SideBuilder {
   void work_until(std::int64_t time, std::span<const Worker> workers) {
     if (time <= at_) return;
     cells_now_.clear();
-    for (const Worker& worker : workers) cells_now_.push_back(cell_of(key_of(*worker.event, worker.op)));
+    for (const Worker& worker : workers) cells_now_.push_back(cell_of(cell_key(*worker.event, worker.op, *ops_)));
     const double share = 1 / static_cast<double>(workers.size());
     advance(time, [&](double seconds, double joules) {
       side_->busy_seconds += seconds;
@@ -144,11 +101,11 @@ class SideBuilder {
   void count_calls(std::span<const std::uint32_t> tracks) {
     for (const std::uint32_t track : tracks)
       for (const ProfileEvent& event : profile_->tracks[track].events) {
-        const bool on_device = event.kind == EventKind::kernel || event.kind == EventKind::copy;
-        if (on_device || event.kind == EventKind::op) ++side_->cells[cell_of(key_of(event, on_device ? nullptr : &event))].calls;
+        if (on_device(event.kind) || event.kind == EventKind::op)
+          ++side_->cells[cell_of(cell_key(event, on_device(event.kind) ? nullptr : &event, *ops_))].calls;
         else if (event.kind == EventKind::sync || event.kind == EventKind::runtime) {
-          const auto found = cells_.find(key_of(event, nullptr));
-          if (found != cells_.end()) ++side_->cells[found->second].calls;
+          const auto found = side_->numbers.find(cell_key(event, nullptr, *ops_));
+          if (found != side_->numbers.end()) ++side_->cells[found->second].calls;
         }
       }
   }
@@ -157,13 +114,29 @@ class SideBuilder {
   const OpNames* ops_;
   ActivitySide* side_;
   SideEnergy* energy_;
-  std::unordered_map<CellKey, std::uint32_t, CellHash> cells_;
   std::map<std::pair<NameId, EventKind>, std::uint32_t> works_;
   std::map<std::uint32_t, double> slot_works_;
   std::vector<std::uint32_t> cells_now_;
   std::int64_t at_ = 0, slot_begin_ = 0, slot_end_ = 0;
   double joules_ = 0, slot_begin_joules_ = 0;
 };
+
+}  // namespace
+
+OpNames launching_ops(const Profile& profile) {
+  std::unordered_set<std::uint32_t> wanted;
+  for (const ProfileTrack& track : profile.tracks)
+    if (track.kind == TrackKind::stream)
+      for (const ProfileEvent& event : track.events) wanted.insert(event.external);
+  wanted.erase(no_link);
+  OpNames names;
+  if (wanted.empty()) return names;
+  for (const ProfileTrack& track : profile.tracks)
+    if (track.kind == TrackKind::thread)
+      for (const ProfileEvent& event : track.events)
+        if (event.kind == EventKind::op && wanted.contains(event.external)) names.try_emplace(event.external, event.name);
+  return names;
+}
 
 std::vector<std::uint32_t> tracks_of(const Profile& profile, int device) {
   std::vector<std::uint32_t> tracks;
@@ -173,8 +146,6 @@ std::vector<std::uint32_t> tracks_of(const Profile& profile, int device) {
   }
   return tracks;
 }
-
-}  // namespace
 
 std::vector<ActivitySide> activity_of(const Profile& profile, const std::optional<EnergyClock>& energy) {
   std::vector<ActivitySide> sides(1);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ledger/ledger.h"
+#include "ledger/profile/cell_key.h"
 #include "ledger/profile/trace_clock.h"
 #include "watch/profile/profile.h"
 
@@ -45,6 +46,7 @@ struct ActivitySide {
   std::vector<const Row*> rows;        // of the ledger, that this side pays for
   std::vector<ActivityWork> works;
   std::vector<ActivityCell> cells;
+  CellNumbers numbers;                 // of the cells
   std::vector<ActivitySlot> slots;     // empty without a meter
   double busy_seconds = 0;
   double idle_joules = 0;              // by time, of the moments in which nothing worked
@@ -54,6 +56,9 @@ struct EnergyClock {
   const Ledger* ledger = nullptr;
   const TraceClock* clock = nullptr;
 };
+
+// The tracks that work for a side: the host's threads (device -1), or a device's streams.
+std::vector<std::uint32_t> tracks_of(const Profile& profile, int device);
 
 // The host first, then each device that the trace has streams of. `energy` is empty where there is no recording.
 std::vector<ActivitySide> activity_of(const Profile& profile, const std::optional<EnergyClock>& energy);

@@ -43,12 +43,13 @@ class Accountant {
   ProfileAccount make() {
     std::optional<EnergyClock> clock;
     if (energy_) clock = EnergyClock{&energy_->ledger, &energy_->clock};
-    const std::vector<ActivitySide> sides = activity_of(*profile_, clock);
+    std::vector<ActivitySide> sides = activity_of(*profile_, clock);
     account_.how = energy_ ? "share of time" : "";
     for (const ActivitySide& side : sides) add_side(side);
     sum_sides();
     add_lines();
     add_steps();
+    account_.activity = std::move(sides);
     return std::move(account_);
   }
 
@@ -76,6 +77,9 @@ class Accountant {
     const std::vector<Energy> shares = told.energy ? split(*told.energy, weights) : std::vector<Energy>();
     for (std::size_t i = 0; i < side.cells.size(); ++i)
       add_cell(side, side.cells[i], told.energy ? std::optional(shares[i]) : std::nullopt);
+    account_.cell_joules.emplace_back();
+    if (told.energy)
+      for (std::size_t i = 0; i < side.cells.size(); ++i) account_.cell_joules.back().push_back(to_joules(shares[i]));
     const std::optional<Energy> idle = told.energy ? std::optional(shares.back()) : std::nullopt;
     account_.gaps.push_back({side.device, account_.length - told.busy, idle, idle ? worst(told.quality, Quality::estimated) : Quality::missing});
     account_.sides.push_back(std::move(told));

@@ -16,6 +16,7 @@
 
 #include "core/quality.h"
 #include "ledger/ledger.h"
+#include "ledger/profile/activity.h"
 #include "ledger/profile/trace_clock.h"
 #include "ledger/steps.h"
 #include "watch/profile/profile.h"
@@ -87,6 +88,8 @@ struct ProfileAccount {
   std::vector<LayerLine> layers;       // likewise
   std::vector<GapLine> gaps;           // by side
   std::vector<std::string> notes;
+  std::vector<ActivitySide> activity;  // what it was made of, by side, and the joules of each side's cells; none without a meter
+  std::vector<std::vector<double>> cell_joules;
 };
 
 // What is known of the energy while the profile ran.

@@ -63,14 +63,9 @@ bool is_copy(std::string_view name) {
 
 class XplaneReader {
  public:
-  explicit XplaneReader(TraceInput& input) : stream_(input), builder_("xplane", input.limits()) {}
+  XplaneReader(TraceInput& input, const std::vector<PlaneNames>& planes) : stream_(input), builder_("xplane", input.limits()), planes_(&planes) { find_start(); }
 
   Result<Profile> read() {
-    auto names = read_names(stream_.input());
-    if (!names) return std::unexpected(names.error());
-    planes_ = std::move(*names);
-    for (const PlaneNames& plane : planes_)
-      if (plane.profile_start && *plane.profile_start > 0) profile_start_ = *plane.profile_start;
     if (const auto again = stream_.input().rewind(); !again) return std::unexpected(again.error());
     ProtoField field;
     for (std::size_t plane = 0;;) {
@@ -78,7 +73,7 @@ class XplaneReader {
       if (!more) return std::unexpected(more.error());
       if (!*more) break;
       const bool is_plane = field.number == space_planes && field.wire == 2;
-      if (is_plane && plane >= planes_.size()) return fail(ErrorCode::io, "the trace changed while it was read", stream_.input().name());
+      if (is_plane && plane >= planes_->size()) return fail(ErrorCode::io, "the trace changed while it was read", stream_.input().name());
       const auto read = is_plane ? read_plane(plane++, stream_.offset() + field.value) : stream_.skip(field);
       if (!read) return std::unexpected(read.error());
     }
@@ -87,9 +82,8 @@ class XplaneReader {
     return builder_.finish();
   }
 
- private:
-  Result<void> read_plane(std::size_t number, std::uint64_t end) {
-    names_ = &planes_[number];
+  void begin_plane(std::size_t number) {
+    names_ = &(*planes_)[number];
     plane_key_ = std::to_string(number);
     meanings_.clear();
     stat_roles_.clear();
@@ -97,8 +91,51 @@ class XplaneReader {
       for (const RoleName& role : roles)
         if (role.name == name) stat_roles_[id] = role.role;
     device_ = device_of_plane(names_->name);
-    if (device_) builder_.profile().devices.push_back({*device_, names_->name});
     has_streams_ = std::ranges::any_of(names_->lines, [](const std::string& line) { return line.starts_with("Stream"); });
+  }
+  std::int64_t line_begin(std::int64_t timestamp) const {
+    return timestamp < least_wall_ns && profile_start_ ? timestamp + *profile_start_ : timestamp;
+  }
+  std::string_view name(NameId id) { return builder_.profile().names[id]; }
+
+  enum class Found { event, memory, none, damaged };
+  // Reads an XEvent; its begin is within the line.
+  Found interpret(std::string_view bytes, ProfileEvent& event, Told& told) {
+    std::int64_t id = 0, offset_ps = 0, duration_ps = 0;
+    ProtoBytes fields(bytes);
+    while (fields.next()) {
+      const ProtoField& field = fields.field();
+      if (field.number == event_metadata_id) id = static_cast<std::int64_t>(field.value);
+      else if (field.number == event_offset_ps) offset_ps = static_cast<std::int64_t>(field.value);
+      else if (field.number == event_duration_ps) duration_ps = static_cast<std::int64_t>(field.value);
+      else if (field.number == event_stats && field.wire == 2) {
+        Stat stat;
+        if (!read_stat(fields.bytes(), stat)) return Found::damaged;
+        use_stat(stat, told);
+      }
+    }
+    if (!fields.ok()) return Found::damaged;
+    constexpr std::int64_t most_ps = std::int64_t{1} << 61;
+    if (offset_ps > most_ps || offset_ps < -most_ps || duration_ps > most_ps || duration_ps < 0) {
+      builder_.count_left_out();
+      return Found::none;
+    }
+    const Meaning& meaning = meaning_of(id);
+    event = {.begin = whole_ns(offset_ps), .name = meaning.name, .layer = meaning.layer & 0xffffff, .kind = meaning.kind};
+    event.duration = whole_ns(offset_ps + duration_ps) - event.begin;
+    refine(event, told);
+    return meaning.memory ? Found::memory : Found::event;
+  }
+
+ private:
+  void find_start() {
+    for (const PlaneNames& plane : *planes_)
+      if (plane.profile_start && *plane.profile_start > 0) profile_start_ = *plane.profile_start;
+  }
+
+  Result<void> read_plane(std::size_t number, std::uint64_t end) {
+    begin_plane(number);
+    if (device_) builder_.profile().devices.push_back({*device_, names_->name});
     ProtoField field;
     for (;;) {
       const auto more = stream_.next(end, field);
@@ -161,7 +198,7 @@ class XplaneReader {
     track.device = device_.value_or(-1);
     track.process = track.thread = 0;
     const bool own = timestamp >= least_wall_ns;
-    if (!own && profile_start_) timestamp += *profile_start_;
+    timestamp = line_begin(timestamp);
     (own || profile_start_ ? absolute_ : relative_) = true;
     if (timestamp > std::int64_t{1} << 62 || timestamp < 0) {
       builder_.count_left_out(static_cast<std::int64_t>(track.events.size() - first));
@@ -229,37 +266,17 @@ class XplaneReader {
 
   // False for what is no XEvent.
   bool add_event(std::string_view bytes, std::uint32_t track) {
-    std::int64_t id = 0, offset_ps = 0, duration_ps = 0;
+    ProfileEvent event;
     Told told;
-    ProtoBytes fields(bytes);
-    while (fields.next()) {
-      const ProtoField& field = fields.field();
-      if (field.number == event_metadata_id) id = static_cast<std::int64_t>(field.value);
-      else if (field.number == event_offset_ps) offset_ps = static_cast<std::int64_t>(field.value);
-      else if (field.number == event_duration_ps) duration_ps = static_cast<std::int64_t>(field.value);
-      else if (field.number == event_occurrences) return fields.ok();   // sums over many: no moment of their own
-      else if (field.number == event_stats && field.wire == 2) {
-        Stat stat;
-        if (!read_stat(fields.bytes(), stat)) return false;
-        use_stat(stat, told);
-      }
+    switch (interpret(bytes, event, told)) {
+      case Found::damaged: return false;
+      case Found::memory: builder_.saw_memory(device_.value_or(-1), std::max(told.allocated, told.peak), told.reserved); break;
+      case Found::event:
+        builder_.add(track, event);
+        add_facts(event, told);
+        break;
+      case Found::none: break;
     }
-    if (!fields.ok()) return false;
-    constexpr std::int64_t most_ps = std::int64_t{1} << 61;
-    if (offset_ps > most_ps || offset_ps < -most_ps || duration_ps > most_ps || duration_ps < 0) {
-      builder_.count_left_out();
-      return true;
-    }
-    const Meaning& meaning = meaning_of(id);
-    if (meaning.memory) {
-      builder_.saw_memory(device_.value_or(-1), std::max(told.allocated, told.peak), told.reserved);
-      return true;
-    }
-    ProfileEvent event{.begin = whole_ns(offset_ps), .name = meaning.name, .layer = meaning.layer & 0xffffff, .kind = meaning.kind};
-    event.duration = whole_ns(offset_ps + duration_ps) - event.begin;
-    refine(event, told);
-    builder_.add(track, event);
-    add_facts(event, told);
     return true;
   }
 
@@ -297,7 +314,7 @@ class XplaneReader {
 
   ProtoStream stream_;
   ProfileBuilder builder_;
-  std::vector<PlaneNames> planes_;
+  const std::vector<PlaneNames>* planes_;
   std::optional<std::int64_t> profile_start_;
   bool absolute_ = false, relative_ = false;
   // Of the plane and the line that are being read.
@@ -326,6 +343,32 @@ bool is_xplane(std::string_view start) {
   return tag == '\x12' && start.size() > at + 2 && static_cast<unsigned char>(start[at + 2]) >= 0x20;
 }
 
-Result<Profile> read_xplane(TraceInput& input) { return XplaneReader(input).read(); }
+Result<Profile> read_xplane(TraceInput& input) {
+  const auto names = read_names(input);
+  if (!names) return std::unexpected(names.error());
+  return XplaneReader(input, *names).read();
+}
+
+class XplanePlacer::Impl {
+ public:
+  Impl(const std::vector<PlaneNames>& names, const ProfileLimits& limits) : nothing_(TraceInput::of_bytes("", "", limits)), reader_(nothing_, names) {}
+  XplaneReader& reader() { return reader_; }
+
+ private:
+  TraceInput nothing_;
+  XplaneReader reader_;
+};
+XplanePlacer::XplanePlacer(const std::vector<PlaneNames>& names, const ProfileLimits& limits) : impl_(std::make_unique<Impl>(names, limits)) {}
+XplanePlacer::~XplanePlacer() = default;
+
+void XplanePlacer::begin_plane(std::size_t number) { impl_->reader().begin_plane(number); }
+std::int64_t XplanePlacer::line_begin(std::int64_t timestamp_ns) const { return impl_->reader().line_begin(timestamp_ns); }
+
+std::optional<PlacedXEvent> XplanePlacer::place(std::string_view bytes) {
+  ProfileEvent event;
+  Told told;
+  if (impl_->reader().interpret(bytes, event, told) != XplaneReader::Found::event) return std::nullopt;
+  return PlacedXEvent{event.begin, event.duration, impl_->reader().name(event.name)};
+}
 
 }  // namespace joulery

@@ -1,6 +1,6 @@
 #include "core/quality.h"
 #include "publish/json_writer.h"
-#include "publish/profile_text.h"
+#include "publish/profile/profile_text.h"
 
 namespace joulery {
 namespace {

@@ -1,4 +1,4 @@
-#include "publish/profile_text.h"
+#include "publish/profile/profile_text.h"
 
 #include <fmt/format.h>
 
