@@ -1,4 +1,4 @@
-/* Marks: what a program says of itself while Joulery measures it.
+/* Marks: what a program says of itself while Joulery measures it, and what it has burnt so far.
  *
  * A program that runs under `joulery run` finds a directory of rings in its environment and places
  * marks there: when a step begins and ends, how much work was done, how accurate the model has become.
@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /* Grows by one when functions are added. */
-#define JOULERY_ABI 1
+#define JOULERY_ABI 2
 
 /* What a mark says. */
 #define JOULERY_STEP_BEGIN 0 /* value: units of work in the step, 0 where not said */
@@ -64,6 +64,26 @@ JOULERY_API void joulery_step_end_named(uint32_t name);
 
 /* Any mark: `kind` is one of the numbers above, `name` a number from joulery_name(). */
 JOULERY_API void joulery_place(uint32_t kind, uint32_t name, double value);
+
+/* What was burnt so far, as `joulery run` tells the program that it runs: the counted components of the whole machine, summed up
+ * from `begin_ns` until `until_ns`, which lies a fraction of a second back (a second at the first call: it is told more often
+ * once somebody asks). Differences of two such sums are the energy in between. */
+#define JOULERY_ENERGY_KNOWN 1   /* flags: microjoules, low and high mean something; without it nothing is known, which is not 0 */
+#define JOULERY_ENERGY_PARTIAL 2 /* flags: something that burns is not in the sum: see `missing` */
+#define JOULERY_MISSING_BYTES 448
+
+typedef struct joulery_energy {
+  int64_t begin_ns, until_ns;      /* of CLOCK_MONOTONIC */
+  int64_t microjoules, low, high;  /* low and high: the 90 % interval around it */
+  double watts;                    /* mean power of the last fraction of a second; negative where it is not known */
+  uint64_t holes;                  /* grows where a meter that is counted gave nothing for a while: the sum lacks that */
+  uint32_t quality;                /* 0 measured, 1 integrated, 2 derived, 3 estimated, 4 missing */
+  uint32_t flags;
+  char missing[JOULERY_MISSING_BYTES]; /* "node/dram: why; node/gpu/0: why", cut where it is long, ends with a 0 byte */
+} joulery_energy;
+
+/* 1 where `into` was filled; 0 where nobody tells (no `joulery run`), and `into` may hold anything. Some microseconds. Since ABI 2. */
+JOULERY_API int joulery_energy_so_far(joulery_energy* into);
 
 /* How many marks of this process were dropped so far; 0 where marks are not taken. */
 JOULERY_API uint64_t joulery_lost(void);

@@ -1,4 +1,5 @@
 // The extension module joulery._joulery: what the package's Python files stand on.
+#include "energy.h"
 #include "marks.h"
 #include "session.h"
 
@@ -8,7 +9,8 @@ namespace {
 MarksState* state_or_null(PyObject* module) { return static_cast<MarksState*>(PyModule_GetState(module)); }
 
 int make(PyObject* module) {
-  return PyModule_AddFunctions(module, session_functions) == 0 ? make_marks(module, *state_or_null(module)) : -1;
+  if (PyModule_AddFunctions(module, session_functions) != 0 || PyModule_AddFunctions(module, energy_functions) != 0) return -1;
+  return make_marks(module, *state_or_null(module));
 }
 
 int visit(PyObject* module, visitproc visitor, void* argument) {

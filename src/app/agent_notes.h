@@ -1,4 +1,4 @@
-// What a report must say where an agent read meters for it.
+// What must be said where an agent read meters for this program.
 #pragma once
 
 #include <string>
@@ -7,6 +7,9 @@
 #include "sense/meter.h"
 
 namespace joulery {
+
+// "rapl.powercap powercap, nvml GPU-...": the devices that an agent reads; "" where it reads none.
+std::string read_by_agent(const std::vector<Device>& devices);
 
 // The flag "by-agent: rapl.powercap powercap, ..."; none where no device was read by an agent.
 std::vector<std::string> agent_notes(const std::vector<Device>& devices);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/agent_notes.h"
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/live_window.h"
@@ -131,6 +132,8 @@ int log_command(std::vector<std::string> arguments) {
   const CpuIdentity cpu = read_cpu_identity(machine);
   auto model = power_model_of(cpu);
   if (!model) return complain("log", model.error(), 1);
+  if (const std::string names = read_by_agent(discovery.devices); !names.empty())
+    fmt::print(stderr, "joulery log: the agent of this node reads {}\n", names);
   LogLines lines(std::move(*model), choices->fill.value_or(Fill::automatic), missing_parts(discovery), cpu.threads);
   return stream(discovery, std::move(lines), json ? LogFormat::json_lines : LogFormat::csv, *interval, *gate);
 }

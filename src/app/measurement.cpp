@@ -12,9 +12,11 @@
 #include "app/loaded_run.h"
 #include "app/recorder.h"
 #include "app/short_children.h"
+#include "app/told_energy.h"
 #include "app/user_folders.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
+#include "watch/energy_teller.h"
 #include "watch/mark_reader.h"
 #include "watch/process_tree.h"
 #include "watch/program.h"
@@ -26,6 +28,7 @@ namespace {
 constexpr Duration marks_period = milliseconds(100);   // a thread's lane holds 8,192 marks
 constexpr Duration quiet_period = milliseconds(250);   // where no program marks yet; whoever begins to has filled no lane by then
 constexpr Duration flush_period = milliseconds(1000);
+constexpr Duration asked_period = milliseconds(190);   // every second look: how often a program that asks is told what it has burnt
 
 // What is known of a device from the start: functions that its driver lacks, whose energy it counts.
 void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
@@ -36,46 +39,67 @@ void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
           RecordedEvent{{now, now}, "remark", devices[i].kind + " " + devices[i].name + ": " + remark, static_cast<std::int64_t>(i)});
 }
 
-// Somebody looks on: keeps the last rounds and tells what was burnt.
+// Keeps the last rounds and tells what was burnt: to whoever looks on, and to the program itself.
 class Watcher {
  public:
-  Watcher(const MeasurementPlan& plan, std::vector<RecordedDevice> devices, const Progress& progress)
-      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)),
-        energy_(model_of(plan.facts.machine), plan.facts.fill, plan.facts.missing, plan.facts.machine.threads),
-        progress_(progress) {}
+  Watcher(const MeasurementPlan& plan, std::vector<RecordedDevice> devices, const Progress& progress, EnergyTeller* program)
+      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)), burnt_(make(plan)), shown_(burnt_), progress_(progress), program_(program) {}
   LiveWindow& window() { return window_; }
-  void tell(MonoTime begin) { progress_(mono_now() - begin, energy_.since(begin, window_)); }
+
+  void begin(MonoTime begin) {
+    if (program_) program_->publish(told_energy(begin, {}));
+  }
+  // Once a second.
+  void tell(MonoTime begin) {
+    if (progress_) progress_(mono_now() - begin, shown_.since(begin, window_));
+    tell_program(begin);
+  }
+  // More often, where the program asks for it.
+  void tell_who_asks(MonoTime begin) {
+    if (program_ && mono_now() - told_ >= asked_period && program_->wanted()) tell_program(begin);
+  }
 
  private:
-  static std::optional<PowerModel> model_of(const CpuIdentity& machine) {
-    auto model = power_model_of(machine);
-    return model ? std::optional(*std::move(model)) : std::nullopt;
+  static LiveEnergy make(const MeasurementPlan& plan) {
+    auto model = power_model_of(plan.facts.machine);
+    return {model ? std::optional(*std::move(model)) : std::nullopt, plan.facts.fill, plan.facts.missing, plan.facts.machine.threads};
   }
+  void tell_program(MonoTime begin) {
+    told_ = mono_now();
+    if (!program_) return;
+    (void)burnt_.since(begin, window_);
+    program_->publish(told_energy(begin, burnt_.sum()));
+  }
+
   LiveWindow window_;
-  LiveEnergy energy_;
+  LiveEnergy burnt_, shown_;
   const Progress& progress_;
+  EnergyTeller* program_;
+  MonoTime told_{INT64_MIN / 2};
 };
 
 // The command while it runs: marks, processes and the file are looked after until it ends.
 class Attendance {
  public:
-  Attendance(RecordingWriter& writer, MarkReader& marks, Watcher* watcher) : writer_(writer), marks_(marks), watcher_(watcher) {}
+  Attendance(RecordingWriter& writer, MarkReader& marks, Watcher& watcher) : writer_(writer), marks_(marks), watcher_(watcher) {}
 
   Result<ChildEnd> attend(Child& child, MonoTime begin) {
     ProcessTree tree(child.pid());
     ShortChildren children(child.pid());
     in_file_until_ = begin;
+    watcher_.begin(begin);
     MonoTime next_flush = begin + flush_period;
     for (MonoTime next = begin + marks_period;; next = std::max(next + pause(), mono_now())) {
       auto end = child.wait_until(next);
       if (!end) return std::unexpected(end.error());
       for (const Mark& mark : marks_.drain()) writer_.add(mark);
       if (*end) return note_end(tree, children, **end);
+      watcher_.tell_who_asks(begin);
       if (mono_now() < next_flush) continue;
       for (const ProcessSample& sample : tree.scan(mono_now())) writer_.add(sample);
       children.look(tree);
       flush();
-      if (watcher_) watcher_->tell(begin);
+      watcher_.tell(begin);
       next_flush = mono_now() + flush_period;
     }
   }
@@ -105,7 +129,7 @@ class Attendance {
 
   RecordingWriter& writer_;
   MarkReader& marks_;
-  Watcher* watcher_;
+  Watcher& watcher_;
   MonoTime in_file_until_;
   Duration unseen_;
   std::vector<ShortLivedSum> short_lived_;
@@ -167,8 +191,9 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   auto writer = RecordingWriter::create(plan.recording, recorded_devices(devices, sampler), to_metadata(plan.facts));
   if (!writer) return never_ran(writer.error(), exit_own_failure, "");
   recorder.writer = writer->get();
-  std::optional<Watcher> watcher;
-  if (progress) recorder.live = &watcher.emplace(plan, recorded_devices(devices, sampler), progress).window();
+  auto teller = EnergyTeller::make(rings->path());  // without it a program is told nothing, and runs all the same
+  Watcher watcher(plan, recorded_devices(devices, sampler), progress, teller ? &*teller : nullptr);
+  recorder.live = &watcher.window();
   (*writer)->add(ClockMap::now());
   sampler.start();
   note_remarks(**writer, devices);
@@ -197,7 +222,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   }
   facts.run = Interval{begin, begin};
   for (const auto& [name, json] : to_metadata(facts)) (*writer)->set(name, json);
-  Attendance attendance(**writer, marks, watcher ? &*watcher : nullptr);
+  Attendance attendance(**writer, marks, watcher);
   const auto end = attendance.attend(*child, begin);
   sampler.stop();
   for (std::string& flag : recorder.finish()) facts.notes.push_back(std::move(flag));

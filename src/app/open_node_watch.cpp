@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "app/agent_notes.h"
 #include "app/command_line.h"
 #include "app/loaded_run.h"
 #include "app/measurement.h"
@@ -53,10 +54,12 @@ Result<OpenedNodeWatch> open_node_watch(const NodeWatchOptions& options, const S
   plan.missing = missing_parts(found);
   plan.threads = cpu.threads;
   plan.root = options.sysroot;
+  if (const std::string names = read_by_agent(found.devices); !names.empty()) opened.note = "The agent of this node reads " + names;
   opened.watch = std::make_unique<NodeWatch>(std::move(plan), std::move(found.devices), std::move(account->account),
                                              Workloads(options.sysroot, std::move(*rules)));
   if (account->instead_of_ebpf)
-    opened.note = "CPU time by looks through /proc, which miss who comes and goes between two: " + account->instead_of_ebpf->line();
+    opened.note += std::string(opened.note.empty() ? "" : "; ") +
+                   "CPU time by looks through /proc, which miss who comes and goes between two: " + account->instead_of_ebpf->line();
   opened.findings = std::move(found.findings);
   return opened;
 }

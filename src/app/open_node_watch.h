@@ -23,8 +23,8 @@ struct NodeWatchOptions {
 
 struct OpenedNodeWatch {
   std::unique_ptr<NodeWatch> watch;
-  std::string note;                  // what the user should know: why CPU time is not told by eBPF; "" where there is nothing
-  std::vector<Finding> findings;     // of the meters
+  std::string note;  // what the user should know: why CPU time is not told by eBPF, what an agent reads; "" where nothing
+  std::vector<Finding> findings;  // of the meters
 };
 
 // What an agent does to the devices before they are watched, so that others may read them too. It reads its own meters alone,

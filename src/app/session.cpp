@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "app/agent_notes.h"
 #include "app/loaded_run.h"
 #include "app/measurement.h"
+#include "app/told_energy.h"
 #include "app/version.h"
 #include "config/load.h"
 #include "ledger/run_facts.h"
@@ -36,7 +39,9 @@ Session::Session(const Machine& machine, Discovery discovery, Duration interval,
       missing_(missing_parts(discovery)),
       devices_(std::move(discovery.devices)),
       recording_(remembered(devices_, interval)),
-      sampler_(devices_, interval, *this) {}
+      sampler_(devices_, interval, *this) {
+  window_.emplace(recorded_devices(devices_, sampler_), LiveEnergy::rounds_for(interval));
+}
 
 // The sampler is the last member and goes first, so no round comes into a recording that is gone.
 Session::~Session() = default;
@@ -53,16 +58,50 @@ Result<std::unique_ptr<Session>> Session::start(const Machine& machine, Duration
   return session;
 }
 
+// Runs beside the sampler: what it counts from then on begins with the round that start() has read.
+void Session::tell_so_far() {
+  auto model = power_model_of(identity_);
+  burnt_.emplace(model ? std::optional(*std::move(model)) : std::nullopt, Fill::automatic, missing_, identity_.threads);
+  summed_at_ = begin_;
+  tells_ = true;
+}
+
+joulery_energy Session::so_far() {
+  const std::scoped_lock lock(telling_);
+  if (!tells_) return told_energy(begin_, {});
+  (void)burnt_->since(begin_, *window_);
+  summed_at_ = mono_now();
+  return told_energy(begin_, burnt_->sum());
+}
+
+// The window forgets what is older than some seconds: somebody must look in time, and where nobody asks the sampler does.
+void Session::sum_up() {
+  const std::unique_lock lock(telling_, std::try_to_lock);
+  if (!lock || mono_now() - summed_at_ < seconds(1)) return;
+  (void)burnt_->since(begin_, *window_);
+  summed_at_ = mono_now();
+}
+
 bool Session::belongs_here() const { return owner_ == getpid(); }
 
 Result<Report> Session::stop() {
   const MonoTime end = mono_now();
   sampler_.stop();
   recording_.add(ClockMap::now());
-  return judge(end);
+  return judge(recording_, end);
 }
 
-Result<Report> Session::judge(MonoTime end) {
+Result<Report> Session::report_so_far() {
+  std::optional<MemoryRecording> copy;
+  {
+    const std::scoped_lock lock(mutex_);
+    copy.emplace(recording_);
+  }
+  copy->add(ClockMap::now());
+  return judge(*copy, std::max(begin_, std::min(window_->complete_until(), mono_now())));
+}
+
+Result<Report> Session::judge(MemoryRecording& recording, MonoTime end) const {
   RunFacts facts;
   facts.version = version;
   facts.command = {name_};
@@ -74,15 +113,19 @@ Result<Report> Session::judge(MonoTime end) {
   facts.missing = missing_;
   facts.interval = interval_;
   facts.notes = agent_notes(devices_);
-  recording_.set(to_metadata(facts));
-  const Result<LoadedRun> run = LoadedRun::load(recording_, {});
+  recording.set(to_metadata(facts));
+  const Result<LoadedRun> run = LoadedRun::load(recording, {});
   if (!run) return std::unexpected(run.error());
   return run->report();
 }
 
 void Session::take(const Round& round) {
-  const std::scoped_lock lock(mutex_);
-  recording_.add(round);
+  {
+    const std::scoped_lock lock(mutex_);
+    recording_.add(round);
+  }
+  window_->take(round);
+  if (tells_) sum_up();
 }
 
 void Session::missed(std::size_t device, MonoTime at, std::int64_t count) {
@@ -93,6 +136,7 @@ void Session::missed(std::size_t device, MonoTime at, std::int64_t count) {
 void Session::suspended(const Suspension& suspension) {
   const std::scoped_lock lock(mutex_);
   recording_.add(RecordedEvent{{suspension.at, suspension.at}, "suspended", "", suspension.length.base_units()});
+  window_->suspended(suspension);
 }
 
 }  // namespace joulery

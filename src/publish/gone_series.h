@@ -1,5 +1,6 @@
 // Which series were told and are told no longer. An engine that is pushed to goes on with a series' last value for five
-// minutes, and would count twice what has meanwhile moved to "(other)"; Prometheus' staleness marker ends a series at once.
+// minutes, and would count twice what has meanwhile moved to "(other)"; Prometheus' staleness marker ends a series at once, and
+// so does a point without a recorded value in OTLP.
 //
 // Invariant: each series that has gone is named once, by the first call that does not have it.
 #pragma once
@@ -27,7 +28,11 @@ class GoneSeries {
 
  private:
   using Labels = std::vector<std::pair<std::string, std::string>>;
-  std::map<std::string, std::set<Labels>> told_;  // by name of the family
+  struct Told {
+    MetricFamily head;  // without samples
+    std::set<Labels> series;
+  };
+  std::map<std::string, Told> told_;  // by name of the family
 };
 
 }  // namespace joulery

@@ -1,16 +1,19 @@
 #include "publish/otlp.h"
 
 #include <array>
+#include <bit>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "publish/gone_series.h"
 #include "publish/protobuf_writer.h"
 #include "publish/utf8.h"
 
 namespace joulery {
 namespace {
 
+using Labels = std::vector<std::pair<std::string, std::string>>;
 using Attributes = std::vector<std::pair<std::string_view, std::string_view>>;
 
 // Field numbers of opentelemetry-proto.
@@ -18,7 +21,8 @@ constexpr std::uint32_t resource_metrics = 1, of_resource = 1, scope_metrics = 2
 constexpr std::uint32_t resource_attributes = 1, scope = 1, scope_name = 1, scope_version = 2, metrics = 2;
 constexpr std::uint32_t metric_name = 1, metric_description = 2, metric_unit = 3, metric_gauge = 5, metric_sum = 7;
 constexpr std::uint32_t data_points = 1, sum_temporality = 2, sum_monotonic = 3, cumulative = 2;
-constexpr std::uint32_t point_start = 2, point_time = 3, point_double = 4, point_int = 6, point_attributes = 7;
+constexpr std::uint32_t point_start = 2, point_time = 3, point_double = 4, point_int = 6, point_attributes = 7, point_flags = 8,
+                        no_recorded_value = 1;
 constexpr std::uint32_t key = 1, value = 2, string_value = 1;
 
 void write_attributes(ProtobufWriter& out, std::uint32_t field, const Attributes& attributes) {
@@ -32,7 +36,7 @@ void write_attributes(ProtobufWriter& out, std::uint32_t field, const Attributes
 }
 
 struct Point {
-  MetricValue value;
+  std::optional<MetricValue> value;  // nothing: there was one before, and now there is none
   Attributes attributes;
 };
 
@@ -68,11 +72,12 @@ class Request {
   void write(const Point& point, bool with_start) {
     if (with_start) out_.fixed64(point_start, static_cast<std::uint64_t>(start_.ns));
     out_.fixed64(point_time, static_cast<std::uint64_t>(now_.ns));
-    if (point.value.is_exact() && point.value.decimals() == 0)
-      out_.fixed64(point_int, static_cast<std::uint64_t>(point.value.count()));
-    else
-      out_.real(point_double, point.value.as_double());
+    if (point.value && point.value->is_exact() && point.value->decimals() == 0)
+      out_.fixed64(point_int, static_cast<std::uint64_t>(point.value->count()));
+    else if (point.value)
+      out_.real(point_double, point.value->as_double());
     write_attributes(out_, point_attributes, point.attributes);
+    if (!point.value) out_.varint(point_flags, no_recorded_value);
   }
 
   ProtobufWriter& out_;
@@ -81,22 +86,10 @@ class Request {
 };
 
 // What a component is called: hw.id and hw.type. Nothing where it has no type.
-std::optional<Attributes> hardware(const ComponentAccount& part, Quality quality) {
+std::optional<Labels> hardware(const ComponentAccount& part, Quality quality) {
   const std::string_view type = hardware_type(part.component);
   if (type.empty()) return std::nullopt;
-  return Attributes{{"hw.id", part.component}, {"hw.type", type}, {"joulery.quality", name_of(quality)}};
-}
-
-void write_parts(Request& request, const NodeAccount& account) {
-  std::vector<Point> energies, powers;
-  for (const ComponentAccount& part : account.components) {
-    for (const auto& [quality, energy] : part.energy)
-      if (const auto names = hardware(part, quality); names && quality != Quality::missing)
-        energies.push_back({MetricValue::of(energy), *names});
-    if (const auto names = hardware(part, part.quality); names && part.power) powers.push_back({MetricValue::of(*part.power), *names});
-  }
-  request.metric({"hw.energy", "Energy consumed by the component", "J", MetricType::counter}, energies);
-  request.metric({"hw.power", "Instantaneous power consumed by the component", "W", MetricType::gauge}, powers);
+  return Labels{{"hw.id", part.component}, {"hw.type", std::string(type)}, {"joulery.quality", std::string(name_of(quality))}};
 }
 
 // The node's power is known where that of all its parts is: a sum without one of them would be another figure.
@@ -109,23 +102,33 @@ std::optional<Power> node_power(const NodeAccount& account) {
   return account.components.empty() ? std::nullopt : std::optional(sum);
 }
 
-void write_host(Request& request, const NodeAccount& account, std::string_view host) {
+void add_parts(const NodeAccount& account, MetricFamily& energies, MetricFamily& powers) {
+  for (const ComponentAccount& part : account.components) {
+    for (const auto& [quality, energy] : part.energy)
+      if (const auto names = hardware(part, quality); names && quality != Quality::missing)
+        energies.samples.push_back({*names, MetricValue::of(energy)});
+    if (const auto names = hardware(part, part.quality); names && part.power)
+      powers.samples.push_back({*names, MetricValue::of(*part.power)});
+  }
+}
+
+void add_host(const NodeAccount& account, const std::string& host, MetricFamily& energies, MetricFamily& powers) {
   std::map<Quality, Energy> sums;
   for (const ComponentAccount& part : account.components)
     for (const auto& [quality, energy] : part.energy)
       if (quality != Quality::missing) sums[quality] += energy;
-  std::vector<Point> energies, powers;
   for (const auto& [quality, energy] : sums)
-    energies.push_back({MetricValue::of(energy), {{"hw.id", host}, {"joulery.quality", name_of(quality)}}});
-  if (const auto power = node_power(account)) powers.push_back({MetricValue::of(*power), {{"hw.id", host}}});
-  request.metric({"hw.host.energy", "Total energy consumed by the entire physical host", "J", MetricType::counter}, energies);
-  request.metric({"hw.host.power", "Instantaneous power consumed by the entire physical host", "W", MetricType::gauge}, powers);
+    energies.samples.push_back({{{"hw.id", host}, {"joulery.quality", std::string(name_of(quality))}}, MetricValue::of(energy)});
+  if (const auto power = node_power(account)) powers.samples.push_back({{{"hw.id", host}}, MetricValue::of(*power)});
 }
+
+bool is_stale(const MetricValue& number) { return !number.is_exact() && std::bit_cast<std::uint64_t>(number.as_double()) == stale_marker; }
 
 void write_family(Request& request, const MetricFamily& family) {
   std::vector<Point> points;
   for (const MetricSample& sample : family.samples)
-    points.push_back({sample.value, Attributes(sample.labels.begin(), sample.labels.end())});
+    points.push_back(
+        {is_stale(sample.value) ? std::nullopt : std::optional(sample.value), Attributes(sample.labels.begin(), sample.labels.end())});
   const std::string name = otlp_name(family);
   request.metric({name, family.help, otlp_unit(family.unit), family.type}, points);
 }
@@ -159,8 +162,19 @@ std::string otlp_name(const MetricFamily& family) {
   return name;
 }
 
-OtlpBytes otlp_request(const NodeAccount& account, std::span<const MetricFamily> families, const OtlpResource& resource, WallTime start,
-                       WallTime now) {
+std::vector<MetricFamily> hardware_families(const NodeAccount& account, const std::string& host) {
+  constexpr auto counter = MetricType::counter;
+  constexpr auto gauge = MetricType::gauge;
+  std::vector<MetricFamily> all{{"hw.energy", counter, "joules", "Energy consumed by the component", {}},
+                                {"hw.power", gauge, "watts", "Instantaneous power consumed by the component", {}},
+                                {"hw.host.energy", counter, "joules", "Total energy consumed by the entire physical host", {}},
+                                {"hw.host.power", gauge, "watts", "Instantaneous power consumed by the entire physical host", {}}};
+  add_parts(account, all[0], all[1]);
+  add_host(account, host, all[2], all[3]);
+  return all;
+}
+
+OtlpBytes otlp_request(std::span<const MetricFamily> families, const OtlpResource& resource, WallTime start, WallTime now) {
   ProtobufWriter out;
   Request request(out, start, now);
   out.message(resource_metrics, [&] {
@@ -177,8 +191,6 @@ OtlpBytes otlp_request(const NodeAccount& account, std::span<const MetricFamily>
         out.text(scope_name, "joulery");
         out.text(scope_version, resource.version);
       });
-      write_parts(request, account);
-      write_host(request, account, resource.host_name);
       for (const MetricFamily& family : families) write_family(request, family);
     });
   });

@@ -18,6 +18,8 @@ namespace {
 
 constexpr Duration look_again_after = milliseconds(9);  // at 10 ms: a round may come a little early
 constexpr Duration look_up_after = milliseconds(90);
+// What changes is written to, so it is hardly the wrong file; looking its path up costs as much as reading it four times.
+constexpr Duration look_up_living_after = milliseconds(900);
 
 // The bare system call: in a program with threads the library's pread also arms and disarms cancellation, each time.
 ssize_t read_at_start(int fd, std::span<char> buffer) {
@@ -52,6 +54,7 @@ LiveFile::LiveFile(LiveFile&& other) noexcept
       inode_(other.inode_),
       checked_(other.checked_),
       looked_up_(other.looked_up_),
+      changed_(other.changed_),
       last_count_(other.last_count_) {}
 
 LiveFile::~LiveFile() { close_file(); }
@@ -83,7 +86,7 @@ int LiveFile::open_file(MonoTime now) {
 bool LiveFile::is_stale(MonoTime now) {
   if (!can_be_replaced_) return false;
   struct stat status{};
-  if (now - looked_up_ >= look_up_after) {
+  if (now - looked_up_ >= (now - changed_ < look_up_after ? look_up_living_after : look_up_after)) {
     checked_ = looked_up_ = now;
     return ::stat(path_.c_str(), &status) != 0 || status.st_dev != device_ || status.st_ino != inode_;
   }
@@ -111,7 +114,7 @@ std::expected<std::int64_t, MissingReason> LiveFile::read_count(MonoTime now) {
   if (!text) return std::unexpected(text.error());
   const auto value = parse_whole<std::uint64_t>(*text);
   if (!value) return std::unexpected(MissingReason::rubbish);
-  if (*value != last_count_) checked_ = now;  // what still changes was not replaced
+  if (*value != last_count_) changed_ = checked_ = now;
   last_count_ = *value;
   return static_cast<std::int64_t>(*value);
 }

@@ -49,7 +49,7 @@ class LiveFile {
   int fd_ = -1;
   bool can_be_replaced_ = true;
   std::uint64_t device_ = 0, inode_ = 0;
-  MonoTime checked_, looked_up_;
+  MonoTime checked_, looked_up_, changed_;
   std::uint64_t last_count_ = 0;
 };
 

@@ -26,6 +26,9 @@ class Meter {
   virtual void processes(std::vector<DeviceProcess>&) {}
 };
 
+// One round of a meter outside the sampler: stamped, and complete where the meter is not.
+std::vector<Reading> read_once(Meter& meter);
+
 // What the doctor says about one device of a kind; a kind that is absent has one finding with found = false.
 struct Finding {
   std::string kind;    // "rapl.powercap"

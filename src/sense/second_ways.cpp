@@ -20,14 +20,6 @@ constexpr double least_watts_to_judge = 0.1;
 bool burns(const Channel& channel) { return channel.measurand == Measurand::energy || channel.measurand == Measurand::power; }
 bool counts_energy(const Channel& channel) { return channel.measurand == Measurand::energy && channel.behaviour == Behaviour::counter; }
 
-std::vector<Reading> round_of(Meter& meter) {
-  Sink sink(meter.channels().size());
-  sink.start();
-  meter.read(sink);
-  sink.finish();
-  return {sink.readings().begin(), sink.readings().end()};
-}
-
 struct Watts {
   double least = 0, most = 0;
 };
@@ -71,7 +63,7 @@ std::string SecondWays::covering(const Device& device) const {
 
 void SecondWays::learn(Device& device) {
   if (device.slow) return;
-  const std::vector<Reading> readings = round_of(*device.meter);
+  const std::vector<Reading> readings = read_once(*device.meter);
   const auto channels = device.meter->channels();
   for (std::size_t i = 0; i < channels.size(); ++i)
     if (burns(channels[i]) && readings[i].ok()) known_.emplace(channels[i].component, Source{device.kind, device.meter.get(), i});
@@ -84,7 +76,7 @@ std::vector<SecondWays::Counter> SecondWays::start(Device& device) const {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const Source& first = known_.at(channels[i].component);
     if (!counts_energy(channels[i]) || !counts_energy(first.meter->channels()[first.channel])) continue;
-    counters.push_back({first, {device.kind, device.meter.get(), i}, round_of(*first.meter)[first.channel], round_of(*device.meter)[i]});
+    counters.push_back({first, {device.kind, device.meter.get(), i}, read_once(*first.meter)[first.channel], read_once(*device.meter)[i]});
   }
   return counters;
 }
@@ -99,16 +91,26 @@ void SecondWays::take(Discovery& found) {
   }
   std::erase_if(found.devices, [](const Device& device) { return device.meter == nullptr; });
   for (Device& device : found.devices) {
-    taken_.emplace(device.kind, device.name);
+    std::set<Component>& slowly = taken_[{device.kind, device.name}];
+    if (device.slow)
+      for (const Channel& channel : device.meter->channels()) slowly.insert(channel.component);
     learn(device);
   }
 }
 
+bool SecondWays::is_needless(const Device& second_hand) const {
+  const auto same = taken_.find({second_hand.kind, second_hand.name});
+  if (same == taken_.end()) return !covering(second_hand).empty();
+  return std::ranges::all_of(second_hand.meter->channels(), [&](const Channel& channel) {
+    return !burns(channel) || known_.contains(channel.component) || same->second.contains(channel.component);
+  });
+}
+
 void SecondWays::take_second_hand(Discovery& found) {
-  const auto needless = [&](const Device& device) { return taken_.contains({device.kind, device.name}) || !covering(device).empty(); };
   for (const Device& device : found.devices)
-    if (needless(device)) std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
-  std::erase_if(found.devices, needless);
+    if (is_needless(device))
+      std::erase_if(found.findings, [&](const Finding& f) { return f.kind == device.kind && f.device == device.name; });
+  std::erase_if(found.devices, [this](const Device& device) { return is_needless(device); });
 }
 
 void SecondWays::settle(Discovery& all) {
@@ -120,8 +122,8 @@ void SecondWays::settle(Discovery& all) {
     for (const Counter& counter : aside.counters) {
       const Channel &one = counter.first.meter->channels()[counter.first.channel],
                     &other = counter.second.meter->channels()[counter.second.channel];
-      const auto first = watts_between(one, counter.first_before, round_of(*counter.first.meter)[counter.first.channel]);
-      const auto second = watts_between(other, counter.second_before, round_of(*counter.second.meter)[counter.second.channel]);
+      const auto first = watts_between(one, counter.first_before, read_once(*counter.first.meter)[counter.first.channel]);
+      const auto second = watts_between(other, counter.second_before, read_once(*counter.second.meter)[counter.second.channel]);
       if (first && second && (exceeds(*first, *second) || exceeds(*second, *first)))
         differs += fmt::format("{}{} {} there, {} here", differs.empty() ? "" : ", ", other.name, to_text(watts(first->least)),
                                to_text(watts(second->least)));

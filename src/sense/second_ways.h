@@ -18,7 +18,8 @@ class SecondWays {
   // Takes `found` of one kind, in order of preference: what an earlier kind's fast devices cover already is put aside.
   void take(Discovery& found);
   // The same of devices that another program reads for us, rounded perhaps: what is measured without it, under the same kind and
-  // name or otherwise, is left out with its findings, and never compared.
+  // name or otherwise, is left out with its findings, and never compared. A device of which this process can read a part only is
+  // kept: the rest is in it.
   void take_second_hand(Discovery& found);
   // Compares what was put aside with what covers it: for 50 ms, where there is any. Devices that disagree go back to `all`,
   // whose findings tell of all of them.
@@ -40,12 +41,13 @@ class SecondWays {
     std::vector<Counter> counters;
   };
   std::string covering(const Device& device) const;
+  bool is_needless(const Device& second_hand) const;
   void learn(Device& device);
   std::vector<Counter> start(Device& device) const;
 
   std::map<Component, Source> known_;  // components that fast devices really gave a value for when asked once
   std::vector<Aside> aside_;
-  std::set<std::pair<std::string, std::string>> taken_;  // kind and name
+  std::map<std::pair<std::string, std::string>, std::set<Component>> taken_;  // by kind and name: what slow ones say they measure
 };
 
 }  // namespace joulery

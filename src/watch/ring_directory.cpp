@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "watch/energy_page.h"
 #include "watch/mark_ring.h"
 
 namespace joulery {
@@ -33,7 +34,9 @@ std::vector<std::string> entries_of(const std::string& path) {
   return names;
 }
 
-bool is_ours(const std::string& name) { return name.ends_with(ring_suffix) || name.ends_with(failed_suffix); }
+bool is_ours(const std::string& name) {
+  return name.ends_with(ring_suffix) || name.ends_with(failed_suffix) || name == energy_page_name;
+}
 
 // Removes the ring files and then the directory; anything else in it is not ours and stays, with its directory.
 void remove_rings(const std::string& path, int directory) {

@@ -39,11 +39,11 @@ class Stage:
     def environment(self, home):
         return {**clean_environment(home), "JOULERY_AGENT_METERS_SOCKET": str(self.socket)}
 
-    def agent(self, *sets, user=()):
-        """An agent that is ready; `user`: what to start it with as somebody else than root."""
+    def agent(self, *sets, user=(), **more):
+        """An agent that is ready; `user`: what to start it with as somebody else than root; `more`: of its environment."""
         words = [word for one in sets for word in ("--set", one)]
         child = subprocess.Popen([*self.enter, *user, str(built("joulery-agent")), "--interval", "500ms", "--listen", "127.0.0.1:0", "--store",
-                                  str(self.folder / "store"), *words], env=self.environment(self.folder), stdout=subprocess.PIPE,
+                                  str(self.folder / "store"), *words], env={**self.environment(self.folder), **more}, stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL, text=True)
         self.agents.append(child)
         line = child.stdout.readline()
@@ -127,6 +127,23 @@ def test_a_user_without_rights_measures_with_the_agents_meters(stage, joulery):
     assert missing == ["node/rest"], "what the agent gives is not missing"
 
 
+def test_a_users_gpu_is_measured_with_the_agents_driver(stage, joulery):
+    """The user's own program finds no driver; and of the GPU's processes it is told none but its own."""
+    library = built("standins/libnvidia-ml.so.1")
+    script = stage.folder / "script"
+    script.write_text("gpu 0 name NVIDIA H100 80GB HBM3\ngpu 0 uuid GPU-aaaa0000-0000\ngpu 0 window 1000\ngpu 0 instant 25\n"
+                      "gpu 0 watts 0 300\ngpu 0 process 1 1024 60 20 0 0\n")
+    stage.agent(LD_LIBRARY_PATH=str(library.parent), FAKE_NVML_SCRIPT=str(script))
+    report, _, _ = measured(stage, joulery, "read line", during=lambda: time.sleep(2.5))
+    gpu = row(report, "node/gpu/0")
+    assert gpu["quality"] == "measured" and gpu["meter"] == "nvml"
+    # Its counter steps each 100 ms, and the agent tells a user 10 mJ and no finer, each 100 ms and no oftener.
+    assert gpu["joules"] == pytest.approx(300 * report["duration_s"], abs=300 * 0.5)
+    assert any(flag.startswith("by-agent: ") and "nvml GPU-aaaa0000" in flag for flag in report["flags"])
+    code, out, err = stage.told_by(joulery, "sql", stage.home / "run.joulery", "SELECT pid FROM device_processes")
+    assert (code, out.split()) == (0, ["pid"]), err
+
+
 UNIT = pathlib.Path(__file__).resolve().parents[2] / "integrations/systemd/joulery-agent.service"
 KEPT = {2: "dac_read_search", 19: "sys_ptrace", 38: "perfmon", 39: "bpf"}  # capabilities(7), by number
 
@@ -192,7 +209,10 @@ def test_log_and_top_read_them_too(stage, joulery):
     log = stage.as_nobody(joulery, "log", "--interval", "200ms")
     lines = [log.stdout.readline() for _ in range(4)]
     log.terminate()
-    log.communicate(timeout=LIMIT_S)
+    _, err = log.communicate(timeout=LIMIT_S)
+    assert "the agent of this node reads rapl.powercap powercap" in err
+    code, out, _ = stage.told_by(joulery, "top", "--once", "--interval", "300ms")
+    assert code == 0 and "The agent of this node reads rapl.powercap powercap" in " ".join(out.split())
     assert PACKAGE in lines[0] or any("package" in line for line in lines), lines
 
 

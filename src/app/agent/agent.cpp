@@ -168,7 +168,10 @@ Result<void> Agent::Parts::give_meters(const Settings& settings, std::vector<std
 
 void Agent::Parts::start() {
   if (meters)
-    if (const auto started = meters->start(); !started) say("gives its meters to nobody: " + started.error().line());
+    if (const auto started = meters->start(); !started) {
+      say("gives its meters to nobody: " + started.error().line());
+      meters.reset();
+    }
   storing = std::make_unique<StoreThread>(*store, say);
   opened.watch->start();
   begin = mono_now();

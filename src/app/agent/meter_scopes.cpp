@@ -27,13 +27,13 @@ std::optional<unsigned> number_in(std::string_view text) {
 }
 
 std::optional<uid_t> user_by(const std::string& name) {
-  if (const auto number = number_in(name)) return *number;
+  if (const auto number = number_in(name)) return number;
   const passwd* found = ::getpwnam(name.c_str());
   return found ? std::optional(found->pw_uid) : std::nullopt;
 }
 
 std::optional<gid_t> group_by(const std::string& name) {
-  if (const auto number = number_in(name)) return *number;
+  if (const auto number = number_in(name)) return number;
   const group* found = ::getgrnam(name.c_str());
   return found ? std::optional(found->gr_gid) : std::nullopt;
 }
@@ -85,7 +85,7 @@ bool MeterScopes::Who::holds(const MeterPeer& peer) const {
   return std::ranges::any_of(peer.groups, [&](gid_t one) { return std::ranges::find(groups, one) != groups.end(); });
 }
 
-Result<MeterScopes::Who> MeterScopes::who(const Settings& settings, const char* key, std::vector<std::string> fallback,
+Result<MeterScopes::Who> MeterScopes::who(const Settings& settings, const char* key, const std::vector<std::string>& fallback,
                                           std::vector<std::string>& warnings) {
   const auto set = settings.texts(key);
   if (!set) return std::unexpected(set.error());

@@ -47,7 +47,8 @@ class MeterScopes {
     std::vector<gid_t> groups;
     bool holds(const MeterPeer& peer) const;
   };
-  static Result<Who> who(const Settings& settings, const char* key, std::vector<std::string> fallback, std::vector<std::string>& warnings);
+  static Result<Who> who(const Settings& settings, const char* key, const std::vector<std::string>& fallback,
+                         std::vector<std::string>& warnings);
   Who own_, all_;
   Duration least_interval_ = milliseconds(100);
 };

@@ -308,15 +308,10 @@ std::vector<Reading> MeterSocket::read_now(std::size_t device) const {
   const auto& [told, meter] = devices_.all()[device];
   const MonoTime now = mono_now();
   std::vector<Reading> readings;
-  if (told.slow) {
+  if (told.slow)
     readings = meter->last();
-  } else {
-    Sink sink(told.channels.size());
-    sink.start();
-    meter->read(sink);
-    sink.finish();
-    readings.assign(sink.readings().begin(), sink.readings().end());
-  }
+  else
+    readings = read_once(*meter);
   readings.resize(told.channels.size(), Reading{0, MissingReason::timed_out, now, now});
   return readings;
 }

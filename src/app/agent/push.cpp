@@ -79,7 +79,11 @@ Pusher::~Pusher() {
 void Pusher::offer(const NodeAccount& account, std::span<const MetricFamily> families, MonoTime now, WallTime at) {
   next_ = std::max(next_ + target_.interval, now + nanoseconds(target_.interval.base_units() / 2));  // late once is not late for ever
   if (target_.kind == PushKind::otlp) {
-    const OtlpBytes request = otlp_request(account, families, resource_, start_, at);
+    std::vector<MetricFamily> all = hardware_families(account, resource_.host_name);
+    all.insert(all.end(), families.begin(), families.end());
+    const std::vector<MetricFamily> gone = gone_.since_last(all);
+    all.insert(all.end(), gone.begin(), gone.end());
+    const OtlpBytes request = otlp_request(all, resource_, start_, at);
     queue_->add(pack_samples(target_.kind, request.points, request.bytes));
   } else {
     const RemoteWriteBytes request = remote_write_request(families, labels_, at);

@@ -133,13 +133,35 @@ TEST(Otlp, ThePowerOfAHostWithAnUnknownPartIsNotTold) {
   account.components = {cpu};
   OtlpResource resource;
   resource.host_name = "n1";
-  EXPECT_NE(otlp_request(account, {}, resource, {1}, {2}).bytes.find("hw.host.power"), std::string::npos);
+  EXPECT_NE(otlp_request(hardware_families(account, "h"), resource, {1}, {2}).bytes.find("hw.host.power"), std::string::npos);
   cpu.component = "node/gpu/0";
   cpu.power.reset();
   account.components.push_back(cpu);
-  const auto request = otlp_request(account, {}, resource, {1}, {2});
+  const auto request = otlp_request(hardware_families(account, "h"), resource, {1}, {2});
   EXPECT_EQ(request.bytes.find("hw.host.power"), std::string::npos);
   EXPECT_EQ(request.points, 4u);  // two energies, one power, the host's energy
+}
+
+// By hand: a point is its time (19, 8 bytes), its attributes (3a) and flags = 1 (40 01), with no value (21 or 31) between.
+TEST(Otlp, ASeriesThatHasGoneHasAPointWithoutAValue) {
+  GoneSeries gone;
+  MetricFamily family = family_of("joulery_component_watts", {{{"a", "b"}}, MetricValue::real(1.5)});
+  family.unit = "watts";
+  gone.since_last({&family, 1});
+  const auto ended = gone.since_last({});
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(otlp_name(ended[0]), "joulery.component.power");  // the same line as before
+  const auto request = otlp_request(ended, {}, {1}, {2});
+  EXPECT_EQ(request.points, 1u);
+  EXPECT_NE(hex(request.bytes)
+                .find("0a15"                    // data point of 21 bytes
+                      "190200000000000000"
+                      "3a08"
+                      "0a0161"
+                      "12030a0162"
+                      "4001"),
+            std::string::npos)
+      << hex(request.bytes);
 }
 
 }  // namespace

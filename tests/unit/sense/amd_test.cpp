@@ -135,7 +135,7 @@ TEST_F(Amd, AResolutionThatChangesIsRubbish) {
   lay({"0000:05:00.0"}, mi300x);
   probe("card 0 address 0000:05:00.0\ncard 0 watts 0 250\n");
   smi.play(tree, "card 0 address 0000:05:00.0\ncard 0 watts 0 250\ncard 0 unit 15.3\n");
-  read_round(meter());
+  read_once(meter());
   EXPECT_EQ(probe_amdsmi(tree.machine()).findings.size(), 1u);  // reads the new script
   EXPECT_EQ(read_channel(meter(), "amd-0 energy").reason, MissingReason::rubbish);
 }

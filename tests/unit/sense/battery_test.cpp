@@ -31,11 +31,7 @@ class BatteryTest : public ::testing::Test {
   Discovery probe() { return probe_battery(Machine(root.string())); }
   // The one reading in watts or joules.
   double read(Device& device) {
-    Sink sink(1);
-    sink.start();
-    device.meter->read(sink);
-    sink.finish();
-    last = sink.readings()[0];
+    last = read_once(*device.meter)[0];
     return static_cast<double>(last.raw) * device.meter->channels()[0].unit;
   }
   fs::path root;

@@ -54,13 +54,7 @@ Settings plug(const std::string& url, const std::string& pointer, const std::str
   return settings;
 }
 
-Reading first_reading(Device& device) {
-  Sink sink(device.meter->channels().size());
-  sink.start();
-  device.meter->read(sink);
-  sink.finish();
-  return sink.readings().front();
-}
+Reading first_reading(Device& device) { return read_once(*device.meter).front(); }
 
 // The shapes are those of Tasmota's Status 8 and of Shelly's Switch.GetStatus.
 constexpr std::string_view tasmota =

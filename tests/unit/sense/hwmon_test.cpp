@@ -22,7 +22,7 @@ constexpr const char* chips = "/sys/class/hwmon/";
 // "label": joules or watts of a chip's channels in one round; missing ones are left out.
 std::map<std::string, double> values(Meter& meter) {
   std::map<std::string, double> all;
-  const auto round = read_round(meter);
+  const auto round = read_once(meter);
   for (std::size_t i = 0; i < round.size(); ++i)
     if (round[i].ok()) all[meter.channels()[i].name] = static_cast<double>(round[i].raw) * meter.channels()[i].unit;
   return all;

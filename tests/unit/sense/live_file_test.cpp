@@ -37,6 +37,19 @@ TEST_F(LiveFileTest, AFileMovedAwayIsGoneAfterAHundredMillisecondsAndReturns) {
   EXPECT_EQ(file.read_count(at(101)), 3);
 }
 
+// A writer may go on writing to what was moved away: then it takes a second.
+TEST_F(LiveFileTest, AFileMovedAwayThatStillChangesIsGoneAfterASecond) {
+  std::filesystem::create_directory(tree.root() + "/away");
+  EXPECT_EQ(file.read_count(at(0)), 1);
+  std::filesystem::rename(tree.root() + "/counter", tree.root() + "/away/counter");
+  for (int ms = 50; ms < 900; ms += 50) {
+    tree.file("/away/counter", std::to_string(ms) + "\n");
+    EXPECT_EQ(file.read_count(at(ms)), ms);
+  }
+  tree.file("/away/counter", "1000\n");
+  EXPECT_EQ(file.read_count(at(1000)), std::unexpected(MissingReason::gone));
+}
+
 TEST_F(LiveFileTest, ARemovedFolderIsGoneAndReturns) {
   tree.file("/zone/counter", "1\n");
   LiveFile nested(tree.root() + "/zone/counter");

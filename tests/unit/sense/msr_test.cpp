@@ -106,9 +106,9 @@ TEST_F(Msr, Case8EveryCoreOfZenIsAChannelAndTheySum) {
   EXPECT_THAT(component_paths(*found.devices[0].meter), ElementsAre("node/cpu/package-0"));
   Meter& meter = *found.devices[1].meter;
   ASSERT_EQ(meter.channels().size(), 4u);
-  const auto before = read_round(meter);
+  const auto before = read_once(meter);
   for (int cpu = 0; cpu < 4; ++cpu) count(cpu, 101 + static_cast<std::uint64_t>(cpu));  // 1, 2, 3, 4 J
-  const auto after = read_round(meter);
+  const auto after = read_once(meter);
   double sum = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_TRUE(meter.channels()[i].component.inside(Component("node/cpu/package-0/core")));

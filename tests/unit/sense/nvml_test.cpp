@@ -157,7 +157,7 @@ TEST_F(Nvml, ALostGpuCostsItselfAlone) {
   set_time_ms(4000);
   EXPECT_TRUE(read_channel(gpu(0), "power_average").ok());
   set_time_ms(6000);
-  for (const Reading& reading : read_round(gpu(0))) EXPECT_EQ(reading.reason, MissingReason::device_lost);
+  for (const Reading& reading : read_once(gpu(0))) EXPECT_EQ(reading.reason, MissingReason::device_lost);
   EXPECT_EQ(read_channel(gpu(1), "power_average").raw, 200'000);
 }
 

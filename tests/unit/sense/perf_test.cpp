@@ -89,7 +89,7 @@ TEST(PerfEvents, Case8EveryCoreOfZenIsAChannelAndTheySum) {
   }
   ASSERT_EQ(channels.size(), 4u);
   const auto meter = make_perf_meter(channels, descriptors);
-  const auto before = read_round(*meter), after = read_round(*meter);
+  const auto before = read_once(*meter), after = read_once(*meter);
   double sum = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_TRUE(channels[i].component.inside(Component("node/cpu/package-0/core")));
@@ -104,7 +104,7 @@ TEST(PerfEvents, Case17ACountIsWorthWhatTheScaleFileSays) {
   const auto events = read_perf_events(tree.machine());
   ASSERT_EQ(events.size(), 1u);
   const auto meter = make_perf_meter({events[0].channel}, {counter({65628})});
-  EXPECT_NEAR(static_cast<double>(read_round(*meter)[0].raw) * meter->channels()[0].unit, 1.004108, 5e-7);
+  EXPECT_NEAR(static_cast<double>(read_once(*meter)[0].raw) * meter->channels()[0].unit, 1.004108, 5e-7);
 }
 
 TEST(PerfEvents, EventsInOtherUnitsOrWithoutScaleAreNotTaken) {
@@ -127,8 +127,8 @@ TEST(PerfMeter, ACounterThatGivesNothingIsGoneAndHarmsNoOther) {
   Channel one, two;
   one.name = "one", two.name = "two";
   const auto meter = make_perf_meter({one, two}, {counter({7}), counter({8, 9})});
-  read_round(*meter);
-  const auto round = read_round(*meter);
+  read_once(*meter);
+  const auto round = read_once(*meter);
   EXPECT_EQ(round[0].reason, MissingReason::gone);
   EXPECT_EQ(round[1].raw, 9);
 }
@@ -150,7 +150,7 @@ TEST(Perf, ThisMachineIsToldWithoutGaps) {
   ASSERT_FALSE(found.findings.empty());
   for (const Finding& finding : found.findings) EXPECT_NE(finding.readable, !finding.reason.empty()) << finding.device;
   for (const Device& device : found.devices)
-    for (const Reading& reading : read_round(*device.meter)) EXPECT_TRUE(reading.ok());
+    for (const Reading& reading : read_once(*device.meter)) EXPECT_TRUE(reading.ok());
 }
 
 TEST(Perf, WithoutTheRightTheReasonIsTheParanoidSetting) {

@@ -19,9 +19,9 @@ constexpr std::int64_t joule_uj = 1'000'000;
 // Joules of every component that is counted, over a change of the tree.
 template <class Change>
 double counted_joules(Meter& meter, Change change) {
-  const auto before = read_round(meter);
+  const auto before = read_once(meter);
   change();
-  const auto after = read_round(meter);
+  const auto after = read_once(meter);
   double sum = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
     const Channel& channel = meter.channels()[i];

@@ -32,14 +32,6 @@ class ScriptedSource final : public RemoteSource {
   std::size_t next_ = 0;
 };
 
-std::vector<Reading> round_of(Meter& meter) {
-  Sink sink(meter.channels().size());
-  sink.start();
-  meter.read(sink);
-  sink.finish();
-  return {sink.readings().begin(), sink.readings().end()};
-}
-
 const Answer<RemoteAnswer> good = RemoteAnswer{{1500, 7}, {}};
 const Answer<RemoteAnswer> silent = std::unexpected(Trouble{MissingReason::timed_out, "no answer", ""});
 const Answer<RemoteAnswer> refused = std::unexpected(Trouble{MissingReason::permission, "login refused", ""});
@@ -69,7 +61,7 @@ TEST(Backoff, ARefusedLoginIsNotTriedAgainForTenMinutes) {
 
 TEST(RemoteMeter, ChannelsOfOneExchangeCarryItsTimes) {
   RemoteMeter meter(std::make_unique<ScriptedSource>(std::vector{good}), {});
-  const auto readings = round_of(meter);
+  const auto readings = read_once(meter);
   ASSERT_EQ(readings.size(), 2u);
   EXPECT_EQ(readings[0].raw, 1500);
   EXPECT_EQ(readings[1].raw, 7);
@@ -83,8 +75,8 @@ TEST(RemoteMeter, AfterAFailureItPausesAndTellsTheReasonMeanwhile) {
   pace.first_pause = seconds(3600);
   pace.longest_pause = seconds(3600);
   RemoteMeter meter(std::make_unique<ScriptedSource>(std::vector{good, silent, good}, &asked), pace);
-  EXPECT_TRUE(round_of(meter)[0].ok());
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(round_of(meter)[1].reason, MissingReason::timed_out);
+  EXPECT_TRUE(read_once(meter)[0].ok());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(read_once(meter)[1].reason, MissingReason::timed_out);
   EXPECT_EQ(asked, 2);
 }
 
@@ -92,25 +84,25 @@ TEST(RemoteMeter, ComesBack) {
   RemotePace pace;
   pace.first_pause = pace.longest_pause = nanoseconds(1);
   RemoteMeter meter(std::make_unique<ScriptedSource>(std::vector{silent, good}), pace);
-  EXPECT_FALSE(round_of(meter)[0].ok());
-  EXPECT_TRUE(round_of(meter)[0].ok());
+  EXPECT_FALSE(read_once(meter)[0].ok());
+  EXPECT_TRUE(read_once(meter)[0].ok());
 }
 
 TEST(RemoteMeter, AValueThatIsTooOldIsMissing) {
   RemotePace pace;
   pace.max_age = seconds(10);
   RemoteMeter meter(std::make_unique<ScriptedSource>(std::vector<Answer<RemoteAnswer>>{RemoteAnswer{{1, 2}, seconds(11)}}), pace);
-  EXPECT_EQ(round_of(meter)[0].reason, MissingReason::timed_out);
+  EXPECT_EQ(read_once(meter)[0].reason, MissingReason::timed_out);
 }
 
 TEST(RemoteMeter, AChannelMayBeMissingAloneAndAShortAnswerIsNoValue) {
   RemoteMeter meter(std::make_unique<ScriptedSource>(std::vector<Answer<RemoteAnswer>>{
                         RemoteAnswer{{std::unexpected(MissingReason::rubbish), 2}, {}}, RemoteAnswer{{1}, {}}}),
                     {});
-  auto readings = round_of(meter);
+  auto readings = read_once(meter);
   EXPECT_EQ(readings[0].reason, MissingReason::rubbish);
   EXPECT_TRUE(readings[1].ok());
-  readings = round_of(meter);
+  readings = read_once(meter);
   EXPECT_TRUE(readings[0].ok());
   EXPECT_EQ(readings[1].reason, MissingReason::gone);
 }
@@ -119,10 +111,10 @@ TEST(RemoteMeter, AFailedProbeDoesNotPauseTheFirstRoundUnlessTheLoginWasRefused)
   int asked = 0;
   RemoteMeter late(std::make_unique<ScriptedSource>(std::vector{silent, good}, &asked), {});
   EXPECT_FALSE(late.probe(seconds(1)));
-  EXPECT_TRUE(round_of(late)[0].ok());
+  EXPECT_TRUE(read_once(late)[0].ok());
   RemoteMeter wrong(std::make_unique<ScriptedSource>(std::vector{refused, good}, &asked), {});
   EXPECT_FALSE(wrong.probe(seconds(1)));
-  EXPECT_EQ(round_of(wrong)[0].reason, MissingReason::permission);
+  EXPECT_EQ(read_once(wrong)[0].reason, MissingReason::permission);
   EXPECT_EQ(asked, 3);
 }
 

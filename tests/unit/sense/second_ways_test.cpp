@@ -104,6 +104,16 @@ TEST(SecondWays, ASlowDeviceOfTheSameNameIsTheSame) {
   EXPECT_THAT(with_second_hand(std::move(slow), std::move(given)).devices, IsEmpty());
 }
 
+// powercap with package-1 closed to this user: the agent's device has both packages.
+TEST(SecondWays, ADeviceThatIsReadHereInPartIsTakenForTheRest) {
+  Device whole = burner("rapl.powercap", "node/cpu/package-0", 10);
+  Channel second = whole.meter->channels()[0];
+  second.component = Component("node/cpu/package-1");
+  second.name = "package-1";
+  static_cast<FunctionMeter&>(*whole.meter).add(std::move(second), [] { return std::int64_t{1}; });
+  EXPECT_EQ(with_second_hand(burner("rapl.powercap", "node/cpu/package-0", 10), std::move(whole)).devices.size(), 1u);
+}
+
 TEST(SecondWays, WhatIsMeasuredBySomebodyElseAloneIsKept) {
   const Discovery given = with_second_hand(burner("rapl.powercap", "node/cpu/package-0", 10), burner("hwmon", "node/board/soc", 4));
   EXPECT_EQ(given.devices.size(), 1u);

@@ -68,15 +68,6 @@ class Tree {
   std::string root_;
 };
 
-// One round of a meter.
-inline std::vector<Reading> read_round(Meter& meter) {
-  Sink sink(meter.channels().size());
-  sink.start();
-  meter.read(sink);
-  sink.finish();
-  return {sink.readings().begin(), sink.readings().end()};
-}
-
 inline const Channel* channel_named(const Meter& meter, std::string_view name) {
   for (const Channel& channel : meter.channels())
     if (channel.name == name) return &channel;
@@ -85,7 +76,7 @@ inline const Channel* channel_named(const Meter& meter, std::string_view name) {
 
 // The reading of the channel with this name in one fresh round.
 inline Reading read_channel(Meter& meter, std::string_view name) {
-  const std::vector<Reading> round = read_round(meter);
+  const std::vector<Reading> round = read_once(meter);
   for (std::size_t i = 0; i < round.size(); ++i)
     if (meter.channels()[i].name == name) return round[i];
   ADD_FAILURE() << "no channel " << name;

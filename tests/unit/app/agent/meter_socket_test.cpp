@@ -51,14 +51,6 @@ class FakeMeter final : public Meter {
   std::vector<Channel> channels_;
 };
 
-std::vector<Reading> round_of(Device& device) {
-  Sink sink(device.meter->channels().size());
-  sink.start();
-  device.meter->read(sink);
-  sink.finish();
-  return {sink.readings().begin(), sink.readings().end()};
-}
-
 class MeterSocketTest : public ::testing::Test {
  protected:
   MeterSocketTest() {
@@ -107,7 +99,7 @@ class MeterSocketTest : public ::testing::Test {
     add("rapl.powercap", "node/cpu/package-0");
     serve(MeterScope::read_all);
     Device client = client_of(0);
-    EXPECT_TRUE(round_of(client)[0].ok());
+    EXPECT_TRUE(read_once(*client.meter)[0].ok());
     server_.reset();
     return client;
   }
@@ -223,7 +215,7 @@ TEST_F(MeterSocketTest, ConnectionsOfOneUserAreToldTheSameFreshReading) {
 TEST_F(MeterSocketTest, ASlowDeviceIsReadForNobody) {
   add("redfish", "node", true);
   make(MeterScope::read_all);
-  const auto first = round_of(devices_[0]);  // as the sampler reads it
+  const auto first = read_once(*devices_[0].meter);  // as the sampler reads it
   auto client = MeterConnection::over(connect_and_start(), "pair", limit);
   ASSERT_TRUE(client);
   for (int i = 0; i < 3; ++i) {
@@ -324,7 +316,7 @@ TEST_F(MeterSocketTest, ASocketThatWasLeftIsReplacedAndALiveOneIsNot) {
 
 TEST_F(MeterSocketTest, ReadingsGoOnWithAnAgentThatCameBack) {
   Device client = client_left_alone();
-  EXPECT_EQ(round_of(client)[0].reason, MissingReason::gone);
+  EXPECT_EQ(read_once(*client.meter)[0].reason, MissingReason::gone);
   devices_.clear();
   add("hwmon", "node/board/soc");  // the list has another order now
   add("rapl.powercap", "node/cpu/package-0");
@@ -333,7 +325,7 @@ TEST_F(MeterSocketTest, ReadingsGoOnWithAnAgentThatCameBack) {
   std::vector<Reading> readings;
   do {
     ::usleep(20'000);
-    readings = round_of(client);
+    readings = read_once(*client.meter);
   } while (!readings[0].ok() && mono_now() < end);
   EXPECT_TRUE(readings[0].ok());
 }
@@ -347,7 +339,7 @@ TEST_F(MeterSocketTest, ADeviceWithOtherChannelsIsLost) {
   std::vector<Reading> readings;
   do {
     ::usleep(20'000);
-    readings = round_of(client);
+    readings = read_once(*client.meter);
   } while (readings[0].reason != MissingReason::device_lost && mono_now() < end);
   EXPECT_EQ(readings[0].reason, MissingReason::device_lost);
 }
@@ -360,7 +352,7 @@ TEST_F(MeterSocketTest, TheSamplerAndTheSocketShareAMeter) {
   std::thread sampler([&] {
     std::vector<DeviceProcess> users;
     for (int i = 0; i < 500; ++i) {
-      EXPECT_TRUE(round_of(devices_[0])[1].ok());
+      EXPECT_TRUE(read_once(*devices_[0].meter)[1].ok());
       devices_[0].meter->processes(users);
     }
   });
