@@ -60,7 +60,7 @@ Result<ProfiledRun> ProfiledRun::load(const ProfileRequest& request) {
   if (run.profile_->begin == run.profile_->end) return fail(ErrorCode::format, "the trace holds no event that takes time", run.trace_);
   if (!run.recording_.empty()) {
     if (const auto joined = run.join(request.clock); !joined) return std::unexpected(joined.error());
-    run.source_.emplace(run.run_->ledger(), *run.clock_);
+    run.source_.emplace(ProfileEnergySource{run.run_->ledger(), *run.clock_, run.opened_.get()});
     run.account_ = account_profile(*run.profile_, &*run.source_);
   } else {
     run.account_ = account_profile(*run.profile_, nullptr);
@@ -69,12 +69,13 @@ Result<ProfiledRun> ProfiledRun::load(const ProfileRequest& request) {
 }
 
 Result<void> ProfiledRun::join(const std::string& clock) {
-  const auto recording = Recording::open(recording_);
+  auto recording = Recording::open(recording_);
   if (!recording) return std::unexpected(recording.error());
   const auto maps = (*recording)->clock_maps();
   if (!maps) return std::unexpected(maps.error());
   auto loaded = LoadedRun::load(**recording, {});
   if (!loaded) return fail(loaded.error().code, loaded.error().what, loaded.error().where.empty() ? recording_ : loaded.error().where, loaded.error().hint);
+  opened_ = std::move(*recording);
   run_ = std::make_unique<LoadedRun>(std::move(*loaded));
   const ClockEvidence evidence{run_->steps().steps, *maps, &run_->ledger(), run_->interval()};
   auto aligned = align(*profile_, evidence, *parse_clock(clock));

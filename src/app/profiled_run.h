@@ -38,6 +38,7 @@ class ProfiledRun {
 
   std::string trace_, recording_;
   std::unique_ptr<Profile> profile_;
+  std::unique_ptr<Recording> opened_;
   std::unique_ptr<LoadedRun> run_;
   std::optional<TraceClock> clock_;
   std::optional<ProfileEnergySource> source_;

@@ -11,8 +11,6 @@
 namespace joulery {
 namespace {
 
-constexpr std::size_t most_slots = 200'000;
-
 class SideBuilder {
  public:
   SideBuilder(const Profile& profile, const OpNames& ops, ActivitySide& side, SideEnergy* energy)
@@ -20,13 +18,12 @@ class SideBuilder {
 
   void build(std::span<const std::uint32_t> tracks) {
     at_ = profile_->begin;
-    if (energy_) open_slot();
+    if (energy_) joules_ = energy_->joules_until(at_);
     sweep(*profile_, tracks, [&](std::int64_t begin, std::int64_t end, std::span<const Worker> workers) {
       idle_until(begin);
       work_until(end, workers);
     });
     idle_until(profile_->end);
-    if (energy_) close_slot();
     count_calls(tracks);
   }
 
@@ -57,45 +54,21 @@ class SideBuilder {
         cell.seconds += seconds * share;
         cell.joules += joules * share;
         side_->works[cell.work].seconds += seconds * share;
-        if (energy_) slot_works_[cell.work] += seconds * share;
       }
     });
   }
 
-  // Goes to `time`, slot by slot: tells each stretch's seconds and joules.
+  // Goes to `time`: tells the stretch's seconds and joules.
   template <class Tell>
   void advance(std::int64_t time, Tell&& tell) {
-    while (at_ < time) {
-      const std::int64_t until = energy_ ? std::min(time, slot_end_) : time;
-      const double seconds = static_cast<double>(until - at_) * 1e-9;
-      double joules = 0;
-      if (energy_) {
-        const double now = energy_->joules_until(until);
-        joules = std::max(0.0, now - joules_);   // what two meters leave of each other may fall for a moment
-        joules_ = now;
-      }
-      tell(seconds, joules);
-      at_ = until;
-      if (energy_ && at_ >= slot_end_) {
-        close_slot();
-        open_slot();
-      }
+    double joules = 0;
+    if (energy_) {
+      const double now = energy_->joules_until(time);
+      joules = std::max(0.0, now - joules_);   // what two meters leave of each other may fall for a moment
+      joules_ = now;
     }
-  }
-
-  void open_slot() {
-    slot_begin_ = at_;
-    slot_begin_joules_ = joules_ = energy_->joules_until(at_);
-    slot_end_ = std::min(profile_->end, energy_->next_reading(at_));
-    if (slot_end_ <= at_ || side_->slots.size() + 1 >= most_slots) slot_end_ = std::max(profile_->end, at_ + 1);
-  }
-  void close_slot() {
-    if (at_ <= slot_begin_) return;
-    ActivitySlot slot{static_cast<double>(at_ - slot_begin_) * 1e-9, joules_ - slot_begin_joules_, {}};
-    slot.works.assign(slot_works_.begin(), slot_works_.end());
-    slot_works_.clear();
-    side_->slots.push_back(std::move(slot));
-    slot_begin_ = at_;
+    tell(static_cast<double>(time - at_) * 1e-9, joules);
+    at_ = time;
   }
 
   void count_calls(std::span<const std::uint32_t> tracks) {
@@ -115,10 +88,9 @@ class SideBuilder {
   ActivitySide* side_;
   SideEnergy* energy_;
   std::map<std::pair<NameId, EventKind>, std::uint32_t> works_;
-  std::map<std::uint32_t, double> slot_works_;
   std::vector<std::uint32_t> cells_now_;
-  std::int64_t at_ = 0, slot_begin_ = 0, slot_end_ = 0;
-  double joules_ = 0, slot_begin_joules_ = 0;
+  std::int64_t at_ = 0;
+  double joules_ = 0;
 };
 
 }  // namespace

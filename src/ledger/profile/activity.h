@@ -1,8 +1,6 @@
-// How long each operator, kernel and layer was at work, in whole and in each slot between two readings of the meter: what
-// both the share of time and the fit of powers stand on.
+// How long each operator, kernel and layer was at work, and what the meter told meanwhile: what the share of time is.
 //
-// Invariant: the seconds of a side's cells and its idle time sum to the profile's length; so do they in each slot, whose
-// joules are those of the meter.
+// Invariant: the seconds of a side's cells and its idle time sum to the profile's length.
 #pragma once
 
 #include <cstdint>
@@ -35,19 +33,12 @@ struct ActivityWork {
   double seconds = 0;
 };
 
-struct ActivitySlot {
-  double seconds = 0;                  // its length
-  double joules = 0;
-  std::vector<std::pair<std::uint32_t, double>> works;   // seconds of each that was at work, by number
-};
-
 struct ActivitySide {
   int device = -1;                     // -1: the host
   std::vector<const Row*> rows;        // of the ledger, that this side pays for
   std::vector<ActivityWork> works;
   std::vector<ActivityCell> cells;
   CellNumbers numbers;                 // of the cells
-  std::vector<ActivitySlot> slots;     // empty without a meter
   double busy_seconds = 0;
   double idle_joules = 0;              // by time, of the moments in which nothing worked
 };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ledger/profile/activity.h"
+#include "ledger/profile/work_energy.h"
 #include "ledger/split.h"
 
 namespace joulery {
@@ -15,11 +16,29 @@ std::string work_name(const Profile& profile, const ActivityWork& work) {
   return work.name == 0 && work.kind == EventKind::python ? std::string(own_code) : std::string(profile.name(work.name));
 }
 
-void add(ProfileFigures& to, const ActivityCell& cell, bool on_device, const std::optional<Energy>& energy, Quality quality) {
-  (on_device ? to.device : to.host) += seconds(cell.seconds);
-  if (!energy) return;
-  to.quality = to.energy ? worst(to.quality, quality) : quality;
-  to.energy = to.energy.value_or(Energy{}) + *energy;
+// A cell's time, and what it is given of the energy.
+struct CellShare {
+  double seconds = 0;
+  std::optional<Energy> energy;
+  std::optional<double> low, high;     // J
+  Quality quality = Quality::missing;
+};
+
+struct Bounds {
+  double low = 0, high = 0;            // J
+  bool known = true;
+};
+
+void add(ProfileFigures& to, Bounds& bounds, const CellShare& cell, bool device) {
+  (device ? to.device : to.host) += seconds(cell.seconds);
+  if (!cell.energy) return;
+  to.quality = to.energy ? worst(to.quality, cell.quality) : cell.quality;
+  to.energy = to.energy.value_or(Energy{}) + *cell.energy;
+  bounds.known = bounds.known && (cell.low || *cell.energy == Energy{});
+  bounds.low += cell.low.value_or(0);
+  bounds.high += cell.high.value_or(0);
+  to.low = bounds.known ? std::optional(std::min(joules(bounds.low), *to.energy)) : std::nullopt;
+  to.high = bounds.known ? std::optional(std::max(joules(bounds.high), *to.energy)) : std::nullopt;
 }
 
 // Falling energy, then falling time, then by name.
@@ -44,8 +63,8 @@ class Accountant {
     std::optional<EnergyClock> clock;
     if (energy_) clock = EnergyClock{&energy_->ledger, &energy_->clock};
     std::vector<ActivitySide> sides = activity_of(*profile_, clock);
-    account_.how = energy_ ? "share of time" : "";
     for (const ActivitySide& side : sides) add_side(side);
+    if (energy_) account_.how = !fitted_ ? "share of time" : by_time_ ? "fitted powers, and share of time where none fits" : "fitted powers";
     sum_sides();
     add_lines();
     add_steps();
@@ -55,52 +74,88 @@ class Accountant {
 
  private:
   // What the side burnt: each of its rows' energy, of which what is unknown makes the side partial.
-  void measure(const ActivitySide& side, ProfileSide& told) {
+  std::vector<std::optional<Estimate>> measure(const ActivitySide& side, ProfileSide& told) {
+    std::vector<std::optional<Estimate>> rows;
     for (const Row* row : side.rows) {
       told.components.push_back(row->component.path());
       const Span span = energy_->ledger.energy(*row, when_);
+      rows.push_back(span.energy);
       told.partial = told.partial || span.partial || !span.energy;
       if (!span.energy) continue;
       told.quality = told.energy ? worst(told.quality, span.quality) : span.quality;
       told.energy = told.energy.value_or(Energy{}) + span.energy->value;
     }
+    return rows;
   }
 
   void add_side(const ActivitySide& side) {
     ProfileSide told;
     told.device = side.device;
     told.busy = seconds(side.busy_seconds);
-    if (energy_) measure(side, told);
-    std::vector<double> weights;
-    for (const ActivityCell& cell : side.cells) weights.push_back(std::max(0.0, cell.joules));
-    weights.push_back(std::max(0.0, side.idle_joules));
-    const std::vector<Energy> shares = told.energy ? split(*told.energy, weights) : std::vector<Energy>();
-    for (std::size_t i = 0; i < side.cells.size(); ++i)
-      add_cell(side, side.cells[i], told.energy ? std::optional(shares[i]) : std::nullopt);
+    std::vector<CellShare> cells(side.cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i].seconds = side.cells[i].seconds;
+    GapLine gap{side.device, false, account_.length - told.busy, std::nullopt, Quality::missing};
+    std::vector<std::string> merged(side.works.size());
+    if (energy_) {
+      const auto rows = measure(side, told);
+      if (told.energy) {
+        WorkEnergy works = work_energy(*profile_, side, rows, energy_->recording, energy_->clock, when_);
+        give(side, works, cells);
+        gap.energy = works.rest;
+        gap.all_the_time = works.rest_is_static;
+        gap.quality = worst(told.quality, works.fitted ? Quality::derived : Quality::estimated);
+        merged = std::move(works.merged);
+        (works.fitted ? fitted_ : by_time_) = true;
+        account_.notes.insert(account_.notes.end(), works.notes.begin(), works.notes.end());
+      }
+    }
     account_.cell_joules.emplace_back();
-    if (told.energy)
-      for (std::size_t i = 0; i < side.cells.size(); ++i) account_.cell_joules.back().push_back(to_joules(shares[i]));
-    const std::optional<Energy> idle = told.energy ? std::optional(shares.back()) : std::nullopt;
-    account_.gaps.push_back({side.device, account_.length - told.busy, idle, idle ? worst(told.quality, Quality::estimated) : Quality::missing});
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      add_cell(side, side.cells[i], cells[i], merged[side.cells[i].work]);
+      if (told.energy) account_.cell_joules.back().push_back(to_joules(*cells[i].energy));
+    }
+    account_.gaps.push_back(std::move(gap));
     account_.sides.push_back(std::move(told));
   }
 
-  void add_cell(const ActivitySide& side, const ActivityCell& cell, std::optional<Energy> energy) {
-    const ActivityWork& work = side.works[cell.work];
-    const bool on_device = side.device >= 0;
-    const Quality quality = Quality::estimated;   // whatever the meter is, who of several took how much is told by time
-    const std::string own = work_name(*profile_, work);
-    const std::string op = on_device && cell.op != 0 ? std::string(profile_->name(cell.op)) : own;
-    OperatorLine& line = operators_[op];
-    add(line.figures, cell, on_device, energy, quality);
-    if (!on_device || cell.op == 0) line.figures.calls += cell.calls;
-    if (on_device) {
-      KernelLine& kernel = kernels_[{side.device, own}];
-      add(kernel.figures, cell, true, energy, quality);
-      kernel.figures.calls += cell.calls;
+  // Each work's energy to its cells: by time, for its power is one.
+  void give(const ActivitySide& side, const WorkEnergy& works, std::vector<CellShare>& shares) {
+    std::vector<std::vector<std::size_t>> cells_of(side.works.size());
+    for (std::size_t i = 0; i < side.cells.size(); ++i) cells_of[side.cells[i].work].push_back(i);
+    for (std::size_t work = 0; work < cells_of.size(); ++work) {
+      std::vector<double> weights;
+      for (const std::size_t cell : cells_of[work]) weights.push_back(works.fitted ? side.cells[cell].seconds : std::max(0.0, side.cells[cell].joules));
+      const std::vector<Energy> parts = split(works.works[work], weights);
+      double sum = 0;
+      for (const double weight : weights) sum += weight;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        CellShare& share = shares[cells_of[work][i]];
+        share.energy = parts[i];
+        share.quality = works.fitted ? Quality::derived : Quality::estimated;
+        if (!works.low[work] || sum <= 0) continue;
+        share.low = to_joules(*works.low[work]) * weights[i] / sum;
+        share.high = to_joules(*works.high[work]) * weights[i] / sum;
+      }
     }
-    LayerLine& layer = layers_[std::string(profile_->name(cell.layer))];
-    add(layer.figures, cell, on_device, energy, quality);
+  }
+
+  void add_cell(const ActivitySide& side, const ActivityCell& cell, const CellShare& share, const std::string& merged) {
+    const ActivityWork& work = side.works[cell.work];
+    const bool device = side.device >= 0;
+    const std::string own = work_name(*profile_, work);
+    const std::string op = device && cell.op != 0 ? std::string(profile_->name(cell.op)) : own;
+    auto& [line, line_bounds] = operators_[op];
+    add(line.figures, line_bounds, share, device);
+    if (!device) line.merged = merged;
+    if (!device || cell.op == 0) line.figures.calls += cell.calls;
+    if (device) {
+      auto& [kernel, bounds] = kernels_[{side.device, own}];
+      add(kernel.figures, bounds, share, true);
+      kernel.figures.calls += cell.calls;
+      kernel.merged = merged;
+    }
+    auto& [layer, bounds] = layers_[std::string(profile_->name(cell.layer))];
+    add(layer.figures, bounds, share, device);
     layer.figures.calls += cell.calls;
   }
 
@@ -118,16 +173,19 @@ class Accountant {
   }
 
   void add_lines() {
-    for (auto& [name, line] : operators_) {
+    for (auto& [name, entry] : operators_) {
+      OperatorLine& line = entry.first;
       line.name = name;
       account_.operators.push_back(std::move(line));
     }
-    for (auto& [key, line] : kernels_) {
+    for (auto& [key, entry] : kernels_) {
+      KernelLine& line = entry.first;
       line.device = key.first;
       line.name = key.second;
       account_.kernels.push_back(std::move(line));
     }
-    for (auto& [path, line] : layers_) {
+    for (auto& [path, entry] : layers_) {
+      LayerLine& line = entry.first;
       line.path = path;
       account_.layers.push_back(std::move(line));
     }
@@ -163,9 +221,10 @@ class Accountant {
   const ProfileEnergySource* energy_;
   Interval when_;
   ProfileAccount account_;
-  std::map<std::string, OperatorLine> operators_;
-  std::map<std::pair<int, std::string>, KernelLine> kernels_;
-  std::map<std::string, LayerLine> layers_;
+  bool fitted_ = false, by_time_ = false;
+  std::map<std::string, std::pair<OperatorLine, Bounds>> operators_;
+  std::map<std::pair<int, std::string>, std::pair<KernelLine, Bounds>> kernels_;
+  std::map<std::string, std::pair<LayerLine, Bounds>> layers_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 
 #include "ledger/profile/activity.h"
@@ -42,13 +41,7 @@ void give_rows(const Ledger& ledger, std::vector<ActivitySide>& sides) {
 
 SideEnergy::SideEnergy(const std::vector<const Row*>& rows, const TraceClock& clock, std::int64_t begin) : clock_(&clock) {
   const MonoTime from = clock.at(begin);
-  Duration shortest = nanoseconds(std::numeric_limits<std::int64_t>::max());
-  const auto add = [&](const Track* track, double sign) {
-    parts_.push_back({Track::Walk(*track, from), sign});
-    if (!track->times() || track->typical_step() <= Duration{} || track->typical_step() >= shortest) return;
-    shortest = track->typical_step();
-    readings_ = track->times();
-  };
+  const auto add = [&](const Track* track, double sign) { parts_.push_back({Track::Walk(*track, from), sign}); };
   for (const Row* row : rows) {
     add(row->track, 1);
     for (const Track* feed : row->plus) add(feed, 1);
@@ -60,14 +53,6 @@ double SideEnergy::joules_until(std::int64_t time) {
   double joules = 0;
   for (Part& part : parts_) joules += part.sign * part.walk.joules(clock_->at(time));
   return joules;
-}
-
-std::int64_t SideEnergy::next_reading(std::int64_t time) {
-  if (!readings_) return std::numeric_limits<std::int64_t>::max();
-  const MonoTime at = clock_->at(time);
-  if (reading_ == 0) reading_ = static_cast<std::size_t>(std::ranges::upper_bound(*readings_, at) - readings_->begin());
-  while (reading_ < readings_->size() && (*readings_)[reading_] <= at) ++reading_;
-  return reading_ < readings_->size() ? (*readings_)[reading_].ns - clock_->offset_ns : std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace joulery

@@ -22,8 +22,6 @@ class SideEnergy {
 
   // Joules from some origin until `time` of the profile. Times never go back.
   double joules_until(std::int64_t time);
-  // The first reading later than `time` of the meter that reads most often. Times never go back.
-  std::int64_t next_reading(std::int64_t time);
 
  private:
   struct Part {
@@ -32,8 +30,6 @@ class SideEnergy {
   };
   const TraceClock* clock_;
   std::vector<Part> parts_;
-  const std::vector<MonoTime>* readings_ = nullptr;
-  std::size_t reading_ = 0;
 };
 
 }  // namespace joulery

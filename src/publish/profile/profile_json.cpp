@@ -131,6 +131,7 @@ void write_lines(JsonWriter& json, const ProfileAccount& account) {
   for (const KernelLine& line : account.kernels) {
     json.begin_object().key("name").text(line.name).key("device").whole(line.device);
     write_figures(json, line.figures);
+    json.key("not_told_apart").text_or_null(line.merged);
     json.end_object();
   }
   json.end_array();
@@ -146,6 +147,7 @@ void write_lines(JsonWriter& json, const ProfileAccount& account) {
     json.begin_object().key("side").text(gap.device < 0 ? "host" : "device").key("device");
     if (gap.device < 0) json.null();
     else json.whole(gap.device);
+    json.key("static").boolean(gap.all_the_time);
     seconds_of(json, "duration_s", gap.time);
     json.key("joules").energy(gap.energy);
     quality_of(json, gap.energy, gap.quality);

@@ -23,7 +23,7 @@ class Tables {
     steps();
     phases();
     section("Operator", account_->operators, [](const OperatorLine& line) { return std::pair(line.name, line.merged.empty() ? "" : "not told apart: " + line.merged); });
-    section("Kernel", account_->kernels, [](const KernelLine& line) { return std::pair(line.name, std::string()); });
+    section("Kernel", account_->kernels, [](const KernelLine& line) { return std::pair(line.name, line.merged.empty() ? "" : "not told apart: " + line.merged); });
     section("Layer", account_->layers, [](const LayerLine& line) { return std::pair(line.path.empty() ? "(of no layer)" : line.path, std::string()); });
     gaps();
     return table_text(std::move(rows_), *style_);
@@ -97,7 +97,7 @@ class Tables {
   void gaps() {
     heading("Gap");
     for (const GapLine& gap : account_->gaps)
-      rows_.push_back(row(gap.device < 0 ? "  host: nothing traced ran" : fmt::format("  device {}: no kernel ran", gap.device), gap.energy, gap.time, 0,
+      rows_.push_back(row(fmt::format("  {}: {}", gap.device < 0 ? "host" : fmt::format("device {}", gap.device), gap.all_the_time ? "static power, always" : gap.device < 0 ? "nothing traced ran" : "no kernel ran"), gap.energy, gap.time, 0,
                           gap.energy ? std::string(joulery::name_of(gap.quality)) : ""));
   }
 
