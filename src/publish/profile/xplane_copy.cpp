@@ -198,12 +198,13 @@ class XplaneCopier {
     used_ = true;
     event_.clear();
     bool has_vdd = false;
+    const bool copied_before = !is_new_[energy_j] && has_stat(event, ids_[energy_j]);   // then its vdd_energy_j is ours too
     ProtoBytes fields(event);
     while (fields.next()) {
       const ProtoField& field = fields.field();
       Stat stat;
       if (field.number == event_stats && field.wire == 2 && read_stat(fields.bytes(), stat)) {
-        if (is_ours(stat.id)) continue;
+        if (is_ours(stat.id) || (copied_before && stat.id == ids_[vdd_energy_j])) continue;
         has_vdd = has_vdd || stat.id == ids_[vdd_energy_j];
       }
       put_head(event_, field.number, field.wire, field.value);
@@ -217,6 +218,14 @@ class XplaneCopier {
     emit(event_);
   }
 
+  static bool has_stat(std::string_view event, std::int64_t id) {
+    ProtoBytes fields(event);
+    while (fields.next()) {
+      Stat stat;
+      if (fields.field().number == event_stats && fields.field().wire == 2 && read_stat(fields.bytes(), stat) && stat.id == id) return true;
+    }
+    return false;
+  }
   // Of an earlier copy.
   bool is_ours(std::int64_t id) const { return id == ids_[energy_j] || id == ids_[energy_self_j] || id == ids_[energy_quality]; }
 

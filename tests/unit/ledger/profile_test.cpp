@@ -76,8 +76,8 @@ TEST(ProfileAccount, EachMomentIsSharedByThoseAtWork) {
     return found == account.operators.end() ? ProfileFigures{} : found->figures;
   };
   // a alone for 200 ms, a and b for 200, b for 200 more (a wait beside it does not count), then the wait alone for 100.
-  EXPECT_EQ(to_seconds(op("aten::a").host), 0.3);
-  EXPECT_EQ(to_seconds(op("aten::b").host), 0.3);
+  EXPECT_NEAR(to_seconds(op("aten::a").host), 0.3, 1e-9);
+  EXPECT_NEAR(to_seconds(op("aten::b").host), 0.3, 1e-9);
   EXPECT_NEAR(to_seconds(op("cudaDeviceSynchronize").host), 0.1, 1e-9);
   EXPECT_EQ(to_seconds(op("aten::a").device), 0.25);         // its kernel
   EXPECT_EQ(op("aten::a").calls, 1);
