@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view trace_endings[] = {".xplane.pb", ".pt.trace.json", ".pt.trace.json.gz", ".trace.json.gz", ".trace.json",
                                               ".sqlite",    ".pftrace",       ".perfetto-trace",   ".json",          ".json.gz"};
 
-// The traces below `folder`, the newest last. Of two of one profile (JAX writes xplane.pb and trace.json.gz) the fuller, the xplane, counts as newer.
+// The traces below `folder`, the newest last. Of two in one folder (JAX writes xplane.pb and trace.json.gz) the fuller, the xplane, is the last.
 std::vector<fs::path> traces_in(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code ignored;
@@ -24,18 +26,12 @@ std::vector<fs::path> traces_in(const fs::path& folder) {
     if (entry.is_regular_file(ignored) && std::ranges::any_of(trace_endings, [&](std::string_view end) { return name.ends_with(end); }))
       found.push_back(entry.path());
   }
+  std::map<fs::path, fs::file_time_type> newest;      // of each folder
+  for (const fs::path& path : found) newest[path.parent_path()] = std::max(newest[path.parent_path()], fs::last_write_time(path, ignored));
   std::ranges::sort(found, {}, [&](const fs::path& path) {
-    return std::pair(path.parent_path().string(), std::pair(path.string().ends_with(".xplane.pb"), fs::last_write_time(path, ignored)));
+    return std::tuple(newest[path.parent_path()], path.parent_path(), path.string().ends_with(".xplane.pb"), fs::last_write_time(path, ignored));
   });
   return found;
-}
-
-Result<std::string> trace_file(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return path;
-  const std::vector<fs::path> found = traces_in(path);
-  if (found.empty()) return fail(ErrorCode::not_found, "no profiler's trace is in the folder", path);
-  return found.back().string();
 }
 
 Result<std::optional<ClockMethod>> parse_clock(const std::string& text) {
@@ -47,10 +43,18 @@ Result<std::optional<ClockMethod>> parse_clock(const std::string& text) {
 
 }  // namespace
 
+Result<std::string> newest_trace(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return path;
+  const std::vector<fs::path> found = traces_in(path);
+  if (found.empty()) return fail(ErrorCode::not_found, "no profiler's trace is in the folder", path);
+  return found.back().string();
+}
+
 Result<ProfiledRun> ProfiledRun::load(const ProfileRequest& request) {
   if (const auto known = parse_clock(request.clock); !known) return std::unexpected(known.error());
   ProfiledRun run;
-  auto file = trace_file(request.trace);
+  auto file = newest_trace(request.trace);
   if (!file) return std::unexpected(file.error());
   run.trace_ = std::move(*file);
   run.recording_ = request.recording;

@@ -18,6 +18,9 @@ struct ProfileRequest {
   std::string clock = "auto";
 };
 
+// `path` itself, or the newest trace below it where it is a folder. Errors: not_found where there is none in it.
+Result<std::string> newest_trace(const std::string& path);
+
 class ProfiledRun {
  public:
   // Errors: usage for a clock that does not exist or two things of different times; those of the readers and of Recording.

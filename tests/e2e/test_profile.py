@@ -114,6 +114,17 @@ def test_a_recording_of_another_run_is_refused(kineto, recording):
     assert done.returncode == 2 and "not of the same time" in done.stderr
 
 
+def test_run_tells_the_profile_that_the_command_left(run, two_zones, tmp_path):
+    script = "import json, os, time; t = time.time_ns(); time.sleep(0.5); json.dump({'traceEvents': [{'ph': 'X', 'cat': 'cpu_op', " \
+             "'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 0, 'dur': 400000}], 'baseTimeNanoseconds': t}, " \
+             "open(os.environ['JOULERY_PROFILE'] + '/a.pt.trace.json', 'w'))"
+    words = ["--sysroot", two_zones, "--profile", tmp_path / "traces", "--no-save", "--"]
+    done = run("run", *words, "/usr/bin/python3", "-c", script, check=0)
+    assert "aten::mm" in done.stderr and "Clock" in done.stderr
+    done = run("run", *words, "true", check=0)      # the trace of the run before is not this one's
+    assert "wrote no profile" in done.stderr and "aten::mm" not in done.stderr
+
+
 @pytest.fixture(scope="module")
 def xplane(joulery, tmp_path_factory):
     need("tensorflow")
