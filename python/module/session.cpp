@@ -128,11 +128,12 @@ PyObject* carbon_factor(PyObject*, PyObject* arguments) {
 
 }  // namespace
 
-PyMethodDef session_functions[] = {{"begin_session", begin_session, METH_VARARGS, "begin_session(interval_ns, name, tells=False) -> handle"},
-                                   {"session_energy", session_energy, METH_O, "session_energy(handle) -> tuple, None in a forked child"},
-                                   {"session_report", session_report, METH_O, "session_report(handle) -> JSON of the time so far"},
-                                   {"carbon_factor", carbon_factor, METH_VARARGS, "carbon_factor(place or None) -> tuple, from the shipped table"},
-                                   {"end_session", end_session, METH_O, "end_session(handle) -> JSON, schema joulery.report/1"},
-                                   {nullptr, nullptr, 0, nullptr}};
+PyMethodDef session_functions[] = {
+    {"begin_session", begin_session, METH_VARARGS, "begin_session(interval_ns, name, tells=False) -> handle"},
+    {"session_energy", session_energy, METH_O, "session_energy(handle) -> tuple, None in a forked child"},
+    {"session_report", session_report, METH_O, "session_report(handle) -> JSON of the time so far"},
+    {"carbon_factor", carbon_factor, METH_VARARGS, "carbon_factor(place or None) -> tuple, from the shipped table"},
+    {"end_session", end_session, METH_O, "end_session(handle) -> JSON, schema joulery.report/1"},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace joulery

@@ -22,6 +22,7 @@ struct Command {
 
 int run_command(std::vector<std::string> arguments);
 int doctor_command(std::vector<std::string> arguments);
+int serve_watch_command(std::vector<std::string> arguments);
 int agent_command(std::vector<std::string> arguments);
 int top_command(std::vector<std::string> arguments);
 int log_command(std::vector<std::string> arguments);
@@ -35,6 +36,7 @@ int sql_command(std::vector<std::string> arguments);
 int calibrate_command(std::vector<std::string> arguments);
 int config_command(std::vector<std::string> arguments);
 int fleet_command(std::vector<std::string> arguments);
+int power_command(std::vector<std::string> arguments);
 int places_command(std::vector<std::string> arguments);
 
 }  // namespace joulery

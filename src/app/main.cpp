@@ -24,8 +24,10 @@ constexpr Command commands[] = {
     {"log", "stream watts and utilisation by component until stopped", joulery::log_command},
     {"top", "who burns how much, live: processes, containers, jobs, GPUs", joulery::top_command},
     {"fleet", "what whole fleets have burnt, from the engine that their agents push to", joulery::fleet_command},
+    {"serve-watch", "joules per token and request of a model server: metrics, logs, or a proxy", joulery::serve_watch_command},
     {"agent", "watch this node: measure, attribute, store, serve, push", joulery::agent_command},
     {"doctor", "which meters this machine has, and how to make the others work", joulery::doctor_command},
+    {"power", "the power limits of this machine, and what is left to be put back", joulery::power_command},
     {"calibrate", "teach the estimate what a wall meter shows", joulery::calibrate_command},
     {"config", "what is configured and where it was set: joulery config show --origin", joulery::config_command},
     {"places", "the places whose carbon intensity is known", joulery::places_command},
@@ -36,7 +38,7 @@ int help(std::FILE* to) {
              "joulery: every joule accounted for, from the wall to the training step\n\n"
              "  joulery run -- python train.py     measure a command\n"
              "  joulery doctor                     see what can be measured here\n\nCommands:\n");
-  for (const Command& command : commands) fmt::print(to, "  {:<10} {}\n", command.name, command.summary);
+  for (const Command& command : commands) fmt::print(to, "  {:<11} {}\n", command.name, command.summary);
   fmt::print(to, "\n`joulery COMMAND --help` tells more, `joulery --version` which this is.\n");
   return to == stdout ? 0 : joulery::exit_usage;
 }

@@ -43,7 +43,11 @@ void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
 class Watcher {
  public:
   Watcher(const MeasurementPlan& plan, std::vector<RecordedDevice> devices, const Progress& progress, EnergyTeller* program)
-      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)), burnt_(make(plan)), shown_(burnt_), progress_(progress), program_(program) {}
+      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)),
+        burnt_(make(plan)),
+        shown_(burnt_),
+        progress_(progress),
+        program_(program) {}
   LiveWindow& window() { return window_; }
 
   void begin(MonoTime begin) {
@@ -235,6 +239,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   } else {
     result.error = end.error();
   }
+  if (plan.at_end) plan.at_end(facts);
   facts.unseen_cpu = attendance.unseen();
   facts.short_lived = attendance.short_lived();
   facts.marks_lost = marks.lost();

@@ -22,6 +22,8 @@ struct MeasurementPlan {
   std::string recording;                 // path of the file to make
   Duration interval;                     // 1 ms to 1 h
   Duration baseline;                     // quiet time before the command; 0: none
+  // Called when the command has ended, before the recording is closed: for what is known only then.
+  std::function<void(RunFacts&)> at_end = {};
   RunFacts facts;                        // what is known beforehand: command, machine, missing parts, factors, work
 };
 

@@ -63,8 +63,8 @@ std::unexpected<Error> no_answer_of_an_engine() {
 // What the engine says of its refusal; an engine may also say nothing, or nothing that can be read.
 std::string words_of_refusal(const Json& answer) {
   std::string said;
-  if (answer.contains("error") && answer["error"].is_string()) said = printable(answer["error"].get_ref<const std::string&>());
-  return said.find_first_not_of(" \t\r\n") == std::string::npos ? "the engine refuses the question and does not say why" : said;
+  if (answer.contains("error") && answer["error"].is_string()) said = answer["error"].get_ref<const std::string&>();
+  return said.find_first_not_of(" \t\r\n") == std::string::npos ? "the engine refuses the question and does not say why" : printable(said);
 }
 
 }  // namespace

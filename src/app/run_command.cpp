@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
+#include "act/power_knobs.h"
 #include "app/agent_notes.h"
 #include "app/command.h"
 #include "app/command_line.h"
 #include "app/gpu_notes.h"
+#include "app/held_limits.h"
 #include "app/idle_memory.h"
 #include "app/measurement.h"
 #include "app/run_profile.h"
@@ -30,7 +33,7 @@ namespace joulery {
 namespace {
 
 struct RunOptions {
-  std::string output, interval = "100ms", baseline, unit = "unit", sysroot, summary, profile;
+  std::string output, interval = "100ms", baseline, unit = "unit", sysroot, summary, limits, profile;
   std::optional<double> work;
   bool no_save = false, quiet = false;
   int repeats = 1, warmup = 0;
@@ -53,6 +56,8 @@ void declare(CLI::App& app, RunOptions& o) {
   app.add_option("--warmup", o.warmup, "run CMD so often before, unmeasured")->type_name("N")->check(CLI::Range(0, 10000));
   app.add_option("--profile", o.profile, "a folder that CMD's profiler may write to, named to it as JOULERY_PROFILE; the\ntrace is told with its joules after the summary")
       ->type_name("DIR");
+  app.add_option("--power-limit", o.limits, "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
+      ->type_name("LIMITS");
   app.add_option("--summary", o.summary, "write the summary to this file instead of stderr")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "print no summary");
   app.add_option("--sysroot", o.sysroot, "read meters from a tree with sys/ and proc/ in it")->type_name("DIR");
@@ -128,6 +133,14 @@ class Runner {
 
   int run() {
     if (const auto wrong = prepare()) return *wrong;
+    if (const auto refused = hold_limits()) return *refused;
+    const int code = run_all();
+    let_go_of_limits();
+    return code;
+  }
+
+ private:
+  int run_all() {
     for (int i = 0; i < o_.warmup; ++i)
       if (const auto code = warm_up()) return *code;
     std::vector<Report> reports;
@@ -153,7 +166,28 @@ class Runner {
     return code;
   }
 
- private:
+  // What a run left that was killed with all its helpers is put back first, whatever this run is for.
+  std::optional<int> hold_limits() {
+    for (const Undone& one : restore_left_limits(o_.sysroot)) complain("run", {ErrorCode::io, one.text, "", ""}, 0);
+    if (requests_.empty()) return std::nullopt;
+    auto limits = HeldLimits::take(requests_, o_.sysroot, settings_);
+    if (!limits) return complain("run", limits.error(), exit_own_failure);
+    limits_ = *std::move(limits);
+    for (const HeldLimit& one : limits_->held())
+      plan_.facts.power_limits.push_back({one.component, one.taken.name, one.taken.asked_uw, one.taken.took_uw, one.taken.before_uw,
+                                          one.taken.enforced_uw, one.by, ""});
+    plan_.at_end = [this](RunFacts& facts) {
+      const std::vector<std::string> changed = limits_->changed();
+      for (std::size_t i = 0; i < changed.size() && i < facts.power_limits.size(); ++i) facts.power_limits[i].changed = changed[i];
+    };
+    return std::nullopt;
+  }
+
+  void let_go_of_limits() {
+    if (!limits_) return;
+    for (std::string& line : limits_->release()) complain("run", {ErrorCode::io, std::move(line), "", ""}, 0);
+  }
+
   std::optional<int> prepare() {
     const auto refuse = [](const Error& error) { return complain("run", error, exit_usage); };
     const auto interval = parse_interval(o_.interval);
@@ -167,6 +201,12 @@ class Runner {
     if (!settings) return refuse(settings.error());
     const auto choices = choices_from(*settings, o_.factors.estimate);
     if (!choices) return refuse(choices.error());
+    if (!o_.limits.empty()) {
+      auto requests = parse_limit_requests(o_.limits);
+      if (!requests) return refuse({requests.error().code, requests.error().what, "--power-limit " + requests.error().where, requests.error().hint});
+      requests_ = *std::move(requests);
+    }
+    settings_ = *settings;
     style_ = *style;
     if (!o_.profile.empty()) {
       auto folder = offer_profile_folder(o_.profile);
@@ -263,6 +303,9 @@ class Runner {
   Discovery discovery_;
   MeasurementPlan plan_;
   TextStyle style_;
+  Settings settings_;
+  std::vector<LimitRequest> requests_;
+  std::unique_ptr<HeldLimits> limits_;
   bool summary_begun_ = false;
 };
 

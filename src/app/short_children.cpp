@@ -32,7 +32,8 @@ void ShortChildren::look(ProcessTree& tree) {
   asked_ = true;
   try {
     loading_ = std::async(std::launch::async, load);
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::system_error&) {
+    loading_ = {};  // no thread to be had: the account by /proc stays
   }
 }
 

@@ -107,8 +107,8 @@ Energy left_over(const StoreBill& bill) {
 
 }  // namespace
 
-Result<StoreBill> bill_from_store(const StoreReader& reader, WallTime from, WallTime to, std::vector<std::string> by, std::string kind,
-                                  const FactorConfig& factors) {
+Result<StoreBill> bill_from_store(const StoreReader& reader, WallTime from, WallTime to, std::vector<std::string> by,
+                                  const std::string& kind, const FactorConfig& factors) {
   StoreBill bill;
   bill.from = from, bill.to = to;
   bill.by = by.empty() ? std::vector<std::string>{"kind"} : std::move(by);

@@ -42,8 +42,8 @@ struct StoreBill {
 
 // `kind`: "" chooses: where `by` is one kind of consumer, that kind, else process, whose labels name all others. A consumer without a label is "(none)".
 // Errors: as StoreReader::query; usage, for a kind that does not exist; not_found, where the time holds no components.
-Result<StoreBill> bill_from_store(const StoreReader& reader, WallTime from, WallTime to, std::vector<std::string> by, std::string kind,
-                                  const FactorConfig& factors);
+Result<StoreBill> bill_from_store(const StoreReader& reader, WallTime from, WallTime to, std::vector<std::string> by,
+                                  const std::string& kind, const FactorConfig& factors);
 
 std::string bill_text(const StoreBill& bill);
 std::string bill_csv(const StoreBill& bill);

@@ -31,7 +31,7 @@ std::string default_store_folder() {
 }
 
 Result<std::string> make_store_folder() {
-  const std::string folder = ::geteuid() == 0 ? machine_store : user_data_folder() + "/store";
+  std::string folder = ::geteuid() == 0 ? machine_store : user_data_folder() + "/store";
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return std::unexpected(error_from_errno(failed.value(), "cannot make the folder of the history", folder, "--store DIR"));

@@ -19,6 +19,7 @@ namespace {
 using enum KeyType;
 
 constexpr std::string_view meter_kinds_with_settings = "redfish|ipmi-lan|snmp|mqtt|http-json|prometheus";
+constexpr std::string_view server_kinds_with_metrics = "vllm|sglang|tgi|triton|tensorflow-serving|llama.cpp|docker-model-runner";
 
 constexpr KnownKey keys[] = {
     {"carbon.place", text, "", "country, zone or cloud region whose electricity is used, as for --place"},
@@ -87,6 +88,7 @@ constexpr KnownKey keys[] = {
      "where an agent gives its meters, and where they are looked for; \"\": nowhere"},
     {"agent.meters.read_own", texts, "*", "who may read them rounded, and of processes their own: users, @groups, * for everyone"},
     {"agent.meters.read_all", texts, "root", "who may read them exactly and as often as they like, and of all processes"},
+    {"agent.meters.control_power", texts, "root", "who may set power limits through an agent while they are connected; []: nobody"},
     {"agent.meters.least_interval", duration, "100ms", "the others get no fresh reading of a meter more often than this"},
     {"agent.push.*.kind", text, "remote-write", "in which format an agent sends a node's figures there", "remote-write|otlp"},
     {"agent.push.*.url", url, "", "where to: http://victoria.lan:8428/api/v1/write, http://collector.lan:4318/v1/metrics"},
@@ -109,6 +111,17 @@ constexpr KnownKey keys[] = {
     {"tags.*.unit", text, "", "only those in a systemd unit that fits: train-*.service"},
     {"tags.*.process", text, "", "only those whose own name fits: python*"},
     {"tags.*.cgroup", text, "", "only those in a cgroup that fits, * also over slashes: /slurm/*"},
+    {"servers.*.url", url, "", "where a model server tells its metrics: http://127.0.0.1:8000/metrics"},
+    {"servers.*.kind", text, "", "what server that is, where its page alone does not tell", server_kinds_with_metrics},
+    {"servers.*.interval", duration, "1s", "time between two looks at its metrics"},
+    {"servers.*.timeout", duration, "2s", "how long an answer may take"},
+    {"servers.*.user", text, "", "user name at the server"},
+    {"servers.*.password_file", text, "", "file that holds the password; only its owner may read it"},
+    {"servers.*.password_env", text, "", "environment variable that holds the password"},
+    {"servers.*.token_file", text, "", "file that holds a bearer token"},
+    {"servers.*.token_env", text, "", "environment variable that holds a bearer token"},
+    {"servers.*.ca_file", text, "", "certificate authority that signed the server's certificate, PEM"},
+    {"servers.*.insecure", flag, "false", "take any certificate: whoever stands between can read the password"},
     {"fleet.url", url, "", "the engine that joulery fleet asks: http://prometheus.lan:9090, http://victoria.lan:8428"},
     {"fleet.timeout", duration, "60s", "how long an answer of it may take"},
     {"fleet.user", text, "", "user name at the engine"},

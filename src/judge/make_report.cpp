@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/units.h"
+#include "judge/kpi_gain.h"
 #include "judge/label.h"
 #include "judge/make_layers.h"
 
@@ -133,8 +134,16 @@ void add_work(const RunRecord& run, Report& report) {
 
 void add_kpis(const RunRecord& run, Report& report) {
   for (const Kpi& kpi : run.steps.kpis) {
-    ReportKpi line{.name = kpi.name, .last = kpi.last, .joules_at_last = {}, .reason = unknown_energy(report)};
-    if (report.energy.joules) line.joules_at_last = to_joules(run.ledger.counted({run.timeline.run.begin, kpi.at}));
+    ReportKpi line;
+    line.name = kpi.name;
+    line.last = kpi.last;
+    line.reason = unknown_energy(report);
+    const auto burnt = [&](MonoTime at) -> std::optional<double> {
+      if (!report.energy.joules) return std::nullopt;
+      return to_joules(run.ledger.counted({run.timeline.run.begin, at}));
+    };
+    line.joules_at_last = burnt(kpi.at);
+    add_gain(kpi, [&](MonoTime at) { return since_start(run, at); }, burnt, line);
     report.kpis.push_back(std::move(line));
   }
 }
@@ -181,6 +190,29 @@ void add_baseline(const RunRecord& run, Report& report) {
     report.baseline = ReportBaseline{to_watts(whole), whole * run.timeline.run.length(), idle->source, ""};
   } else {
     report.baseline_reason = "not measured and not learnt: measure it with --baseline 5s";
+  }
+}
+
+void add_power_limits(const RunRecord& run, Report& report) {
+  for (const HeldPowerLimit& limit : run.facts.power_limits) {
+    ReportPowerLimit line;
+    line.path = limit.component.path();
+    line.name = limit.name;
+    line.asked_watts = static_cast<double>(limit.asked_uw) / 1e6;
+    line.watts = static_cast<double>(limit.took_uw) / 1e6;
+    line.before_watts = static_cast<double>(limit.before_uw) / 1e6;
+    if (limit.enforced_uw) line.enforced_watts = static_cast<double>(*limit.enforced_uw) / 1e6;
+    line.by = limit.by;
+    line.changed = limit.changed;
+    const auto shown = std::ranges::find(report.components, line.path, &ReportComponent::path);
+    if (shown != report.components.end() && shown->joules) {
+      line.joules = shown->joules->value;
+      line.mean_watts = shown->mean_watts;
+    } else {
+      line.reason = shown != report.components.end() ? shown->reason : "nothing measures " + line.path;
+    }
+    if (!line.changed.empty()) report.flags.push_back("power-limit: " + limit.component.path() + ": " + line.changed);
+    report.power_limits.push_back(std::move(line));
   }
 }
 
@@ -237,6 +269,7 @@ Report make_report(const RunRecord& run) {
   add_processes(run, report);
   add_layers(run, report);
   add_sampling(run, report);
+  add_power_limits(run, report);
   return report;
 }
 

@@ -56,11 +56,26 @@ struct ReportWork {
   std::string reason;                // why a figure above is unknown; "" where none is
 };
 
+// One value of a figure of success, and what had been burnt until then.
+struct ReportKpiPoint {
+  double time_s = 0;                 // since the start of the run
+  double value = 0;
+  std::optional<double> joules;
+};
+
 struct ReportKpi {
   std::string name;
   double last = 0;
   std::optional<double> joules_at_last;
   std::string reason;                // why a figure above is unknown; "" where none is
+  std::int64_t count = 0;            // how many values were reported
+  std::string better;                // more | less, as the name tells; "" where it does not
+  std::optional<double> first, best, joules_at_best;
+  std::optional<double> gained;      // from the first value to the best, never below 0
+  std::optional<double> point;       // what counts as one point: 0.01 of a figure between 0 and 1, else 1
+  std::optional<double> joules_per_point;
+  std::string gain_reason;           // why a figure of the gain is unknown; "" where none is
+  std::vector<ReportKpiPoint> points;  // by time, thinned where there are many
 };
 
 struct ReportProcess {
@@ -107,6 +122,20 @@ struct ReportBaseline {
   std::optional<Energy> joules;
   std::string source;                // measured | learnt | estimated, and from what
   std::string reason;                // why a figure above is unknown; "" where none is
+};
+
+// A power limit that was held while the command ran.
+struct ReportPowerLimit {
+  std::string path, name;            // "node/cpu/package-0", "long_term"; name: "" where the component has only one
+  double asked_watts = 0;
+  double watts = 0;                  // as the hardware took it
+  double before_watts = 0;           // put back afterwards
+  std::optional<double> enforced_watts;  // what the driver kept to, where it tells that apart
+  std::string by;                    // agent | joulery
+  std::optional<Energy> joules;      // of the component, over the run
+  std::optional<double> mean_watts;
+  std::string reason;                // why a figure above is unknown; "" where none is
+  std::string changed;               // what became of it before the run ended; "" where it was held to the end
 };
 
 // A part of a layer; the parts and the residual sum to the layer's whole to the microjoule.
@@ -163,6 +192,7 @@ struct Report {
   std::vector<ReportLayer> layers;
   std::vector<ReportDelay> delays;
   std::optional<ReportBaseline> baseline;
+  std::vector<ReportPowerLimit> power_limits;
   std::optional<ReportCarbon> carbon;
   std::optional<ReportCost> cost;
   ReportSampling sampling;

@@ -70,6 +70,26 @@ FactorChoice choice_from(const Json& json) {
   return choice;
 }
 
+Json to_json(const HeldPowerLimit& limit) {
+  Json json{{"component", limit.component.path()}, {"name", limit.name},           {"asked_uw", limit.asked_uw}, {"took_uw", limit.took_uw},
+            {"before_uw", limit.before_uw},        {"by", limit.by}};
+  if (limit.enforced_uw) json["enforced_uw"] = *limit.enforced_uw;
+  if (!limit.changed.empty()) json["changed"] = limit.changed;
+  return json;
+}
+
+HeldPowerLimit limit_from(const Json& json) {
+  const auto power = [&](const char* name) {
+    const auto value = whole_of<std::int64_t>(json.at(name));
+    if (value < 0) throw std::domain_error("a power below zero");
+    return value;
+  };
+  HeldPowerLimit limit{Component(json.at("component").get<std::string>()), json.at("name").get<std::string>(),
+                       power("asked_uw"), power("took_uw"), power("before_uw"), std::nullopt, json.value("by", ""), json.value("changed", "")};
+  if (json.contains("enforced_uw")) limit.enforced_uw = power("enforced_uw");
+  return limit;
+}
+
 // Reads one entry into the facts.
 using Reader = void (*)(const Json&, RunFacts&);
 struct Entry {
@@ -133,6 +153,10 @@ const Entry entries[] = {
        f.idle = IdlePower{watts(j.at("host_watts").get<double>()), watts(j.at("accelerator_watts").get<double>()),
                           j.at("source").get<std::string>()};
      }},
+    {"power_limits",
+     [](const Json& j, RunFacts& f) {
+       for (const Json& limit : j) f.power_limits.push_back(limit_from(limit));
+     }},
     {"factors", [](const Json& j, RunFacts& f) { f.factors = choice_from(j); }},
     {"fill",
      [](const Json& j, RunFacts& f) {
@@ -173,6 +197,11 @@ Metadata to_metadata(const RunFacts& facts) {
     for (const ShortLivedSum& sum : facts.short_lived)
       sums.push_back({{"name", sum.name}, {"count", sum.count}, {"cpu_ns", sum.cpu.base_units()}});
     put("short_lived", sums);
+  }
+  if (!facts.power_limits.empty()) {
+    Json limits = Json::array();
+    for (const HeldPowerLimit& limit : facts.power_limits) limits.push_back(to_json(limit));
+    put("power_limits", limits);
   }
   put("missing", missing);
   if (!work.empty()) put("work", work);

@@ -33,6 +33,17 @@ struct FactorChoice {
   friend bool operator==(const FactorChoice&, const FactorChoice&) = default;
 };
 
+// A power limit that was held for the run (docs/formats/recording.md). Powers in whole microwatts, as read back from the hardware.
+struct HeldPowerLimit {
+  Component component;
+  std::string name;                         // "long_term"; "" where the component has only one
+  std::int64_t asked_uw = 0, took_uw = 0, before_uw = 0;
+  std::optional<std::int64_t> enforced_uw;  // what the driver kept to, where it tells it apart
+  std::string by;                           // "agent", "joulery": who set it
+  std::string changed;                      // what became of it before the run ended; "" where it was held to the end
+  friend bool operator==(const HeldPowerLimit&, const HeldPowerLimit&) = default;
+};
+
 struct RunFacts {
   std::string version;                  // of joulery
   std::vector<std::string> command;
@@ -50,6 +61,7 @@ struct RunFacts {
   Duration unseen_cpu;                  // CPU time of children that came and went unseen
   std::vector<ShortLivedSum> short_lived;  // those of them that the scheduler's account told of
   std::optional<IdlePower> idle;
+  std::vector<HeldPowerLimit> power_limits;
   FactorChoice factors;
   Fill fill = Fill::automatic;
 };

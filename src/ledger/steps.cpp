@@ -22,7 +22,7 @@ class Collector {
       case MarkKind::step_begin: open_[{mark.pid, mark.tid}].push_back({mark.time, mark.name, mark.value}); break;
       case MarkKind::step_end: close(mark); break;
       case MarkKind::point: result_.points.push_back(mark); break;
-      case MarkKind::kpi: kpis_[mark.name] = {mark.name, mark.value, mark.time}; break;
+      case MarkKind::kpi: note(mark); break;
       case MarkKind::work: work_[mark.name] += mark.value; break;
     }
   }
@@ -35,6 +35,14 @@ class Collector {
   }
 
  private:
+  void note(const Mark& mark) {
+    Kpi& kpi = kpis_[mark.name];
+    kpi.name = mark.name;
+    kpi.last = mark.value;
+    kpi.at = mark.time;
+    kpi.values.push_back({mark.time, mark.value});
+  }
+
   void close(const Mark& mark) {
     auto& open = open_[{mark.pid, mark.tid}];
     const auto begun = std::find_if(open.rbegin(), open.rend(), [&](const OpenStep& step) { return step.name == mark.name; });

@@ -22,10 +22,16 @@ struct Step {
   std::int32_t pid = 0, tid = 0;
 };
 
+struct KpiValue {
+  MonoTime at;
+  double value = 0;
+};
+
 struct Kpi {
   std::string name;
   double last = 0;
   MonoTime at;
+  std::vector<KpiValue> values;    // all, by time
 };
 
 struct WorkDone {

@@ -10,6 +10,7 @@
 
 #include "core/units.h"
 #include "publish/html_chart.h"
+#include "publish/html_gain.h"
 #include "publish/html_style.h"
 #include "publish/html_text.h"
 #include "publish/layers.h"
@@ -63,6 +64,11 @@ std::string baseline_card(const Report& r) {
   return card("Idle in the same time", to_text(*b.joules), {or_missing(b.watts) + (b.source.empty() ? "" : ", " + b.source), above});
 }
 
+std::string limit_card(const ReportPowerLimit& limit) {
+  const std::string value = compact(limit.watts) + " W", words = power_limit_words(limit);
+  return card("Limit: " + power_limit_label(limit), value, {words.substr(value.size() + 1)});
+}
+
 std::string steps_card(const ReportSteps& s) {
   std::vector<std::string> more;
   more.push_back(s.joules_median ? "median " + to_text(joules(*s.joules_median)) : "median energy missing: " + reason_of(s));
@@ -85,7 +91,8 @@ std::string work_card(const ReportWork& w) {
 std::string kpi_card(const ReportKpi& k) {
   const bool number = std::isfinite(k.last);
   return card("Result: " + k.name, number ? fmt::format("{:.6g}", k.last) : "missing",
-              {k.joules_at_last ? "after " + to_text(joules(*k.joules_at_last)) : "energy missing: " + reason_of(k)});
+              {k.joules_at_last ? "after " + to_text(joules(*k.joules_at_last)) : "energy missing: " + reason_of(k),
+               k.joules_per_point ? gain_words(k) : ""});
 }
 
 std::string carbon_card(const Report& r) {
@@ -99,6 +106,7 @@ std::string cards(const Report& r) {
   std::string out = "<dl class=\"cards\">\n" + card("Time", to_text(seconds(r.duration_s)));
   out += power_card("Mean power", r.mean_watts, r) + power_card("Peak power", r.peak_watts, r);
   if (r.baseline) out += baseline_card(r);
+  for (const ReportPowerLimit& limit : r.power_limits) out += limit_card(limit);
   if (r.steps.count > 0) out += steps_card(r.steps);
   for (const ReportWork& w : r.work) out += work_card(w);
   for (const ReportKpi& k : r.kpis) out += kpi_card(k);
@@ -259,7 +267,7 @@ std::string report_html(const Report& report, const Chart& chart) {
                      html_text(command_words(report.command)), html_style());
   out += header(report) + "<main>\n" + total(report) + cards(report) + notes_list(report);
   out += "<h2>Power over time</h2>\n" + power_figure(picture_of(chart, report));
-  out += components(report) + layers(report) + phases(report) + processes(report) + "</main>\n";
+  out += components(report) + layers(report) + phases(report) + gain_section(report) + processes(report) + "</main>\n";
   out += fmt::format(
       "<footer>{} Intervals hold the truth with 90 % probability. Estimates are hatched.</footer>\n<script>{}</script>\n</body>\n</html>\n",
       sampling_words(report.sampling), html_script());

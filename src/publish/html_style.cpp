@@ -57,6 +57,8 @@ figure{margin:0}
 .gap{fill:var(--warn);fill-opacity:.07;stroke:var(--warn);stroke-dasharray:2 3;vector-effect:non-scaling-stroke}
 .mark{stroke:var(--ink);stroke-dasharray:4 3;fill:none;vector-effect:non-scaling-stroke}
 .line{stroke:var(--c);stroke-width:1.5;fill:none;vector-effect:non-scaling-stroke}
+.dot{stroke:var(--ink);stroke-width:7;stroke-linecap:round;fill:none;vector-effect:non-scaling-stroke}
+.plot.gain{height:200px}.plot.gain svg{overflow:visible}
 .d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2}
 .key{width:24px;height:8px;margin-right:6px}
 .lane-row{position:relative}.lane-name{position:absolute;right:100%;margin-right:8px;font-size:.72rem;color:var(--soft);line-height:20px}

@@ -101,6 +101,24 @@ void write_kpi(JsonWriter& json, const ReportKpi& kpi) {
   json.key("last").number(kpi.last);
   json.key("joules_at_last").number(kpi.joules_at_last);
   json.key("reason").text_or_null(reason_of(kpi));
+  json.key("count").whole(kpi.count);
+  json.key("better").text_or_null(kpi.better);
+  json.key("first").number(kpi.first);
+  json.key("best").number(kpi.best);
+  json.key("joules_at_best").number(kpi.joules_at_best);
+  json.key("gained").number(kpi.gained);
+  json.key("point").number(kpi.point);
+  json.key("joules_per_point").number(kpi.joules_per_point);
+  json.key("gain_reason").text_or_null(gain_reason_of(kpi));
+  json.key("points").begin_array();
+  for (const ReportKpiPoint& point : kpi.points) {
+    json.begin_object();
+    json.key("time_s").number(point.time_s);
+    json.key("value").number(point.value);
+    json.key("joules").number(point.joules);
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
 }
 
@@ -112,6 +130,22 @@ void write_process(JsonWriter& json, const ReportProcess& process) {
   json.key("joules").energy(process.joules);
   json.key("share").number(process.share);
   json.key("reason").text_or_null(reason_of(process));
+  json.end_object();
+}
+
+void write_power_limit(JsonWriter& json, const ReportPowerLimit& limit) {
+  json.begin_object();
+  json.key("component").text(limit.path);
+  json.key("name").text(limit.name);
+  json.key("asked_watts").number(limit.asked_watts);
+  json.key("watts").number(limit.watts);
+  json.key("before_watts").number(limit.before_watts);
+  json.key("enforced_watts").number(limit.enforced_watts);
+  json.key("by").text(limit.by);
+  json.key("joules").energy(limit.joules);
+  json.key("mean_watts").number(limit.mean_watts);
+  json.key("reason").text_or_null(limit.reason);
+  json.key("changed").text_or_null(limit.changed);
   json.end_object();
 }
 
@@ -209,6 +243,7 @@ void write_report(JsonWriter& json, const Report& report) {
   write_all(json, "processes", report.processes, write_process);
   write_layers(json, report);
   write_baseline(json.key("baseline"), report);
+  if (!report.power_limits.empty()) write_all(json, "power_limits", report.power_limits, write_power_limit);
   write_carbon(json.key("carbon"), report);
   write_cost(json.key("cost"), report);
   write_sampling(json.key("sampling"), report.sampling);

@@ -104,12 +104,13 @@ std::string figures(const Report& report) {
   else
     add("Power", "missing: " + power_reason(report));
   if (report.baseline) add("Idle", baseline_words(*report.baseline, report.energy));
+  for (const ReportPowerLimit& limit : report.power_limits) add("Limit", power_limit_label(limit) + " " + power_limit_words(limit));
   if (report.steps.count > 0) add("Steps", steps_words(report.steps));
   for (const ReportWork& work : report.work) {
     const std::string rate = rate_words(work);
     add("Work", work_words(work) + (rate.empty() ? "" : "; " + rate));
   }
-  for (const ReportKpi& kpi : report.kpis) add("Result", kpi_words(kpi));
+  for (const ReportKpi& kpi : report.kpis) add("Result", kpi_words(kpi) + (kpi.joules_per_point ? "; " + gain_words(kpi) : ""));
   if (report.carbon) add("Carbon", carbon_words(*report.carbon));
   if (report.cost) add("Cost", cost_words(*report.cost));
   return out;

@@ -34,6 +34,7 @@ constexpr FlagWords flag_words[] = {
     {"gpus-visible", false, "The command can see some of the GPUs alone; the energy of all is counted."},
     {"gpus-unclear", true, "Which GPUs the command can see is not certain."},
     {"gpu-shared", true, "A GPU is partitioned (MIG): its energy is the whole board's, which the command shares with other slices."},
+    {"power-limit", true, "A power limit was not held to the end of the run."},
     {"by-agent", false, "The agent of this node read meters for this run."},
     {"counter-fell", true, "An energy counter began again during the run, as after a driver was loaded anew or a device reset."},
     {"sources-disagree", true, "Two meters of one component differ by more than their errors allow; the first is counted."},
@@ -216,6 +217,20 @@ std::string baseline_words(const ReportBaseline& baseline, const ReportEnergy& e
          (above < Energy{} ? fmt::format("; the run used {} less", to_text(-above)) : fmt::format("; {} above idle", to_text(above)));
 }
 
+std::string power_limit_label(const ReportPowerLimit& limit) { return limit.name.empty() ? limit.path : limit.path + ":" + limit.name; }
+
+std::string power_limit_words(const ReportPowerLimit& limit) {
+  std::string words = fmt::format("{} W", compact(limit.watts));
+  if (limit.asked_watts != limit.watts) words += fmt::format(" (asked for {} W)", compact(limit.asked_watts));
+  if (limit.enforced_watts && *limit.enforced_watts != limit.watts)
+    words += fmt::format(", of which the driver keeps to {} W", compact(*limit.enforced_watts));
+  words += fmt::format(" instead of {} W{}: ", compact(limit.before_watts), limit.by == "agent" ? ", through the agent" : "");
+  words += limit.joules ? to_text(*limit.joules) : "energy missing: " + printable(limit.reason);
+  if (limit.mean_watts) words += fmt::format(", {} mean", to_text(watts(*limit.mean_watts)));
+  if (!limit.changed.empty()) words += "; " + printable(limit.changed);
+  return words;
+}
+
 std::string carbon_words(const ReportCarbon& carbon) {
   std::string words = carbon.grams ? to_text(grams(*carbon.grams)) : "missing: " + printable(reason_of(carbon));
   if (carbon.low && carbon.high) words += fmt::format(" ({} to {})", grams_text(*carbon.low), grams_text(*carbon.high));
@@ -258,6 +273,13 @@ std::string rate_words(const ReportWork& work) {
   words += fmt::format("{}{} {}/s", words.empty() ? "" : "; ", compact(*work.units_per_second), units_of(work));
   if (work.units_per_second_per_watt) words += fmt::format(", {} {}/s per watt", compact(*work.units_per_second_per_watt), units_of(work));
   return words;
+}
+
+std::string gain_words(const ReportKpi& kpi) {
+  if (!kpi.joules_per_point) return fmt::format("{}: {}", printable(kpi.name), printable(gain_reason_of(kpi)));
+  const std::string point = *kpi.point == 1 ? "" : fmt::format(" ({:g})", *kpi.point);
+  return fmt::format("{} from {:.6g} to {:.6g}: {} for each point{}", printable(kpi.name), *kpi.first, *kpi.best,
+                     to_text(joules(*kpi.joules_per_point)), point);
 }
 
 std::string kpi_words(const ReportKpi& kpi) {

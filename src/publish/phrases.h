@@ -34,6 +34,8 @@ std::string command_words(const std::vector<std::string>& command);
 std::string exit_words(const Report& report);
 
 std::string baseline_words(const ReportBaseline& baseline, const ReportEnergy& energy);
+std::string power_limit_label(const ReportPowerLimit& limit);  // "node/cpu/package-0:short_term"
+std::string power_limit_words(const ReportPowerLimit& limit);
 std::string carbon_words(const ReportCarbon& carbon);
 std::string cost_words(const ReportCost& cost);
 std::string steps_words(const ReportSteps& steps);
@@ -41,6 +43,7 @@ std::string work_words(const ReportWork& work);   // "76,800 samples: 0.160 J/sa
 std::string rate_words(
     const ReportWork& work);   // "0.0000444 kWh per 1000 samples; 614 samples/s, 6.24 samples/s per watt"; "" where unknown
 std::string kpi_words(const ReportKpi& kpi);
+std::string gain_words(const ReportKpi& kpi);  // "accuracy from 0.5 to 0.93: 281 J for each point (0.01)", or why that is not known
 // "4711 python"; the name alone where the line is no process (pid 0). Not escaped.
 std::string process_words(const ReportProcess& process);
 

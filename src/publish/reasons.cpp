@@ -39,6 +39,11 @@ std::string reason_of(const ReportWork& work) {
   return choose(unknown, work.reason, work.count > 0 ? "the energy or the time of this work is unknown" : "no work was done");
 }
 
+std::string gain_reason_of(const ReportKpi& kpi) {
+  const bool unknown = kpi.better.empty() || !kpi.first || !kpi.best || !kpi.joules_at_best || !kpi.gained || !kpi.point || !kpi.joules_per_point;
+  return choose(unknown, kpi.gain_reason, "not worked out");
+}
+
 std::string reason_of(const ReportKpi& kpi) {
   if (!std::isfinite(kpi.last)) return "the program reported a value that is no number";
   return choose(!kpi.joules_at_last, kpi.reason, "the energy up to this value is unknown");

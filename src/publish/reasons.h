@@ -15,6 +15,7 @@ std::string reason_of(const ReportPhase& phase);
 std::string reason_of(const ReportSteps& steps);
 std::string reason_of(const ReportWork& work);
 std::string reason_of(const ReportKpi& kpi);
+std::string gain_reason_of(const ReportKpi& kpi);
 std::string reason_of(const ReportProcess& process);
 std::string reason_of(const ReportCarbon& carbon);
 std::string reason_of(const ReportBaseline& baseline);

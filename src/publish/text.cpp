@@ -155,6 +155,8 @@ std::string totals(const Report& report, const TextStyle& style) {
   else
     out += labelled("Power", "missing: " + printable(power_reason(report)), style);
   if (report.baseline) out += labelled("Idle", baseline_words(*report.baseline, report.energy), style);
+  for (const ReportPowerLimit& limit : report.power_limits)
+    out += labelled("Limit", printable(power_limit_label(limit)) + " " + power_limit_words(limit), style);
   return out;
 }
 
@@ -165,7 +167,10 @@ std::string results(const Report& report, const TextStyle& style) {
     out += labelled("Work", work_words(work), style);
     if (const std::string rate = rate_words(work); !rate.empty()) out += labelled("", rate, style);
   }
-  for (const ReportKpi& kpi : report.kpis) out += labelled("Result", kpi_words(kpi), style);
+  for (const ReportKpi& kpi : report.kpis) {
+    out += labelled("Result", kpi_words(kpi), style);
+    if (kpi.joules_per_point) out += labelled("", gain_words(kpi), style);
+  }
   if (report.carbon) out += labelled("Carbon", carbon_words(*report.carbon), style);
   if (report.cost) out += labelled("Cost", cost_words(*report.cost), style);
   return out.empty() ? out : "\n" + out;

@@ -34,9 +34,7 @@ std::vector<std::string> entries_of(const std::string& path) {
   return names;
 }
 
-bool is_ours(const std::string& name) {
-  return name.ends_with(ring_suffix) || name.ends_with(failed_suffix) || name == energy_page_name;
-}
+bool is_ours(const std::string& name) { return name.ends_with(ring_suffix) || name.ends_with(failed_suffix) || name == energy_page_name; }
 
 // Removes the ring files and then the directory; anything else in it is not ours and stays, with its directory.
 void remove_rings(const std::string& path, int directory) {

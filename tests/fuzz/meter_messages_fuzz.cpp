@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "act/undo_journal.h"
 #include "app/agent/meter_socket.h"
 #include "sense/agent/meter_connection.h"
 #include "sense/function_meter.h"
@@ -42,6 +43,14 @@ void parse(std::string_view message) {
       require(readings->size() == channels);
       for (const Reading& reading : *readings) require(reading.before <= reading.after && reading.reason <= MissingReason::device_lost);
     }
+  if (const auto asked = parse_limit_request(message)) {
+    require(asked->second.microwatts > 0 && !asked->second.component.path().empty());
+    require(parse_limit_request(to_message(asked->first, asked->second)) == asked);
+  }
+  if (const auto limits = parse_power_limits(message)) require(limits->size() <= most_power_limits);
+  if (const auto answer = parse_limit_answer(message)) require(*answer || !answer->error().what.empty());
+  if (const auto undone = parse_undone(message)) require(undone->size() <= most_power_limits);
+  if (const UndoText undo = parse_undo(message); !undo.known) require(undo.open.empty());
   if (const auto users = parse_shared_processes(message))
     for (const DeviceProcess& user : *users) require(user.pid > 0 && !user.component.path().empty());
 }
@@ -66,13 +75,42 @@ void be_told(std::string_view bytes) {
     if (const auto device = client->describe(0, milliseconds(1000))) check_device(*device);
     (void)client->readings(0, 1, milliseconds(1000));
     (void)client->processes(0, milliseconds(1000));
+    (void)client->limits(milliseconds(1000));
+    (void)client->take_limit({Component("node/gpu/0"), "", 1'000'000}, milliseconds(1000));
+    (void)client->give_back(milliseconds(1000));
   }
   ::close(ends[0]);
 }
 
+// A limit that takes everything.
+class AnyKnob final : public PowerKnob {
+ public:
+  AnyKnob() {
+    facts_.id = "any";
+    facts_.component = Component("node/gpu/0");
+    facts_.usual = true;
+    facts_.most_uw = INT64_MAX;
+  }
+  const KnobFacts& facts() const override { return facts_; }
+  Result<KnobState> read() override { return now_; }
+  Result<void> write(const KnobState& state) override {
+    now_ = state;
+    return {};
+  }
+  std::optional<Error> obstacle() const override { return std::nullopt; }
+
+ private:
+  KnobFacts facts_;
+  KnobState now_{100'000'000, std::nullopt};
+};
+
 class Server {
  public:
   Server() {
+    PowerKnobs knobs;
+    knobs.push_back(std::make_unique<AnyKnob>());
+    path_ = "/tmp/joulery-fuzz-" + std::to_string(::getpid()) + ".sock";
+    power_ = std::make_unique<PowerDesk>(PowerControl(std::move(knobs), path_ + ".power", ""), [](const std::string&) {});
     auto meter = std::make_unique<FunctionMeter>();
     Channel channel;
     channel.component = Component("node");
@@ -83,8 +121,9 @@ class Server {
     std::vector<std::string> warnings;
     Settings everything;
     everything.set("agent.meters.read_all", {std::string("*"), {}});
-    socket_ = std::make_unique<MeterSocket>(shared_, *MeterScopes::from(everything, warnings), "1");
-    path_ = "/tmp/joulery-fuzz-" + std::to_string(::getpid()) + ".sock";
+    everything.set("agent.meters.control_power", {std::string("*"), {}});
+    socket_ = std::make_unique<MeterSocket>(shared_, *MeterScopes::from(everything, warnings), "1", power_.get());
+    require(power_->start([this] { socket_->wake(); }).has_value());
     require(socket_->listen(path_).has_value() && socket_->start().has_value());
   }
   // Whatever was said, the next client is answered.
@@ -94,12 +133,13 @@ class Server {
     send_all(client->descriptor(), bytes);
     client->close();
     auto next = MeterConnection::open(path_, milliseconds(60'000));
-    require(next.has_value() && next->readings(0, 1, milliseconds(60'000)).has_value());
+    require(next.has_value() && next->readings(0, 1, milliseconds(60'000)).has_value() && next->limits(milliseconds(60'000)).has_value());
   }
 
  private:
   std::vector<Device> devices_;
   SharedDevices shared_;
+  std::unique_ptr<PowerDesk> power_;
   std::unique_ptr<MeterSocket> socket_;
   std::string path_;
 };

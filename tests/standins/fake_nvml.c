@@ -8,7 +8,8 @@
  *   delay FUNCTION MS [FROM_MS TO_MS]      how long it takes
  *   gpu N return FUNCTION CODE [FROM_MS TO_MS]   gpu N delay ...: the same for one GPU
  *   gpu N name TEXT...              gpu N uuid TEXT               gpu N pci DOMAIN:BUS:DEVICE (hexadecimal)
- *   gpu N arch A                    gpu N cc MAJOR MINOR          gpu N limit LEAST_W GREATEST_W
+ *   gpu N arch A                    gpu N cc MAJOR MINOR          gpu N limit LEAST_W GREATEST_W [STANDARD_W [OUT_OF_BAND_W]]
+ *                                   what is set is kept in the script's file + ".limit.N", for other processes
  *   gpu N watts T_MS W              from T_MS on it burns W watts; lines with growing T
  *   gpu N duty T_MS PERIOD_MS HIGH_W LOW_W SHARE   from T_MS on a square wave, high first
  *   gpu N counter yes|no            whether it has an energy counter (no: before Volta)
@@ -194,12 +195,6 @@ int nvmlDeviceGetPowerManagementLimitConstraints(void* device, unsigned* least, 
   Gpu* gpu = NULL;
   const int code = fake_enter(device, "nvmlDeviceGetPowerManagementLimitConstraints", &gpu);
   if (code == OK) *least = gpu->limit_least, *greatest = gpu->limit_greatest;
-  return fake_leave(code);
-}
-int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
-  Gpu* gpu = NULL;
-  const int code = fake_enter(device, "nvmlDeviceGetEnforcedPowerLimit", &gpu);
-  if (code == OK) *milliwatts = gpu->limit_greatest;
   return fake_leave(code);
 }
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* gpu_and_memory) {

@@ -33,7 +33,7 @@ static void set_defaults(Gpu* gpu, int n) {
   snprintf(gpu->name, sizeof gpu->name, "Stand-in GPU");
   snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-00000000-0000-0000-0000-%012d", n);
   gpu->arch = 9, gpu->cc_major = 9, gpu->update_ms = gpu->counter_update_ms = 100, gpu->lost_ms = gpu->reset_ms = gpu->back_ms = -1;
-  gpu->limit_least = 200000, gpu->limit_greatest = 700000, gpu->clock = 1980;
+  gpu->limit_least = 200000, gpu->limit_greatest = gpu->limit_standard = 700000, gpu->number = (unsigned)n, gpu->clock = 1980;
   gpu->memory_total = 80ULL << 30;
   gpu->gain = gpu->counter_gain = 1;
   gpu->pci_bus = (unsigned)n + 1;
@@ -143,7 +143,10 @@ static void number_line(Gpu* gpu, const char* key, const char* rest) {
   if (numbers < 1) return;
   if (!strcmp(key, "arch")) gpu->arch = (unsigned)a;
   if (!strcmp(key, "cc")) gpu->cc_major = (int)a, gpu->cc_minor = (int)b;
-  if (!strcmp(key, "limit")) gpu->limit_least = (unsigned)(a * 1e3), gpu->limit_greatest = (unsigned)(b * 1e3);
+  if (!strcmp(key, "limit")) {
+    gpu->limit_least = (unsigned)(a * 1e3), gpu->limit_greatest = (unsigned)(b * 1e3), gpu->limit_out_of_band = (unsigned)(d * 1e3);
+    gpu->limit_standard = numbers > 2 ? (unsigned)(c * 1e3) : gpu->limit_greatest;
+  }
   if (!strcmp(key, "reset")) gpu->reset_ms = a;
   if (!strcmp(key, "update")) gpu->update_ms = gpu->counter_update_ms = a;
   if (!strcmp(key, "counter_update")) gpu->counter_update_ms = a;

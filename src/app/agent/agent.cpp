@@ -13,10 +13,12 @@
 #include <mutex>
 #include <thread>
 
+#include "act/power_knobs.h"
 #include "app/agent/confinement.h"
 #include "app/agent/learnt_file.h"
 #include "app/agent/meter_socket.h"
 #include "app/agent/node_view.h"
+#include "app/agent/power_desk.h"
 #include "app/agent/push.h"
 #include "app/agent/serve.h"
 #include "app/agent/store_history.h"
@@ -80,6 +82,7 @@ struct Agent::Parts {
   NodeWatchOptions options;
   SharedDevices shared;
   OpenedNodeWatch opened;
+  std::unique_ptr<PowerDesk> power;
   std::unique_ptr<MeterSocket> meters;  // null where nobody else may read them
   std::string folder;
   std::unique_ptr<Store> store;
@@ -92,6 +95,7 @@ struct Agent::Parts {
   MonoTime begin, next_learnt;
   std::int64_t ticks = 0, late = 0;
 
+  void open_power(bool somebody_controls);
   Result<void> give_meters(const Settings& settings, std::vector<std::string>& warnings);
   void start();
   void tick();
@@ -148,17 +152,31 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   return agent;
 }
 
+// What may be written later is opened now, while there is the right to. Where nobody may set limits, nothing is, but to put back what
+// an agent has left that was killed.
+void Agent::Parts::open_power(bool somebody_controls) {
+  const std::string journals = folder + "/power";
+  const bool writes = somebody_controls || PowerControl::anything_left(journals);
+  PowerKnobs knobs = find_power_knobs(Machine(options.sysroot), writes ? KnobFile::Access::write : KnobFile::Access::read);
+  power = std::make_unique<PowerDesk>(PowerControl(std::move(knobs), journals, options.sysroot), say);
+  power->recover();
+  if (writes && !somebody_controls)
+    power = std::make_unique<PowerDesk>(
+        PowerControl(find_power_knobs(Machine(options.sysroot), KnobFile::Access::read), journals, options.sysroot), say);
+}
+
 // The socket is there before rights are given up, and answers only afterwards.
 Result<void> Agent::Parts::give_meters(const Settings& settings, std::vector<std::string>& warnings) {
   auto scopes = MeterScopes::from(settings, warnings);
   if (!scopes) return std::unexpected(scopes.error());
+  open_power(scopes->anybody_controls());
   const auto set = settings.text("agent.meters.socket");
   if (!set) return std::unexpected(set.error());
   // Who watches a recorded tree does not pass it for this machine unless told to.
   const std::string usual = !options.sysroot.empty() ? "" : ::geteuid() == 0 ? system_meter_socket : user_meter_socket();
   const std::string path = set->value_or(usual);
   if (path.empty()) return {};
-  meters = std::make_unique<MeterSocket>(shared, *std::move(scopes), version);
+  meters = std::make_unique<MeterSocket>(shared, *std::move(scopes), version, power.get());
   if (const auto listening = meters->listen(path); !listening) {
     warnings.push_back("gives its meters to nobody: " + listening.error().line());
     meters.reset();
@@ -167,11 +185,13 @@ Result<void> Agent::Parts::give_meters(const Settings& settings, std::vector<std
 }
 
 void Agent::Parts::start() {
-  if (meters)
+  if (meters) {
+    if (const auto started = power->start([this] { meters->wake(); }); !started) say("sets no power limits: " + started.error().line());
     if (const auto started = meters->start(); !started) {
       say("gives its meters to nobody: " + started.error().line());
       meters.reset();
     }
+  }
   storing = std::make_unique<StoreThread>(*store, say);
   opened.watch->start();
   begin = mono_now();
@@ -263,6 +283,8 @@ void Agent::run(const SignalGate& gate) {
   }
   notify("STOPPING=1");
   parts.server->stop();
+  if (parts.meters) parts.meters->stop();
+  parts.power->stop();  // puts limits back before anything else takes its time
   parts.meters.reset();
   parts.opened.watch->stop();
   parts.tick();

@@ -19,6 +19,7 @@ constexpr double energy_step = 0.01;  // J
 constexpr double power_step = 0.1;    // W
 constexpr const char* read_own_key = "agent.meters.read_own";
 constexpr const char* read_all_key = "agent.meters.read_all";
+constexpr const char* control_key = "agent.meters.control_power";
 
 std::optional<unsigned> number_in(std::string_view text) {
   unsigned number = 0;
@@ -66,7 +67,7 @@ Result<MeterPeer> peer_of(int descriptor) {
   socklen_t size = sizeof credentials;
   if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
     return std::unexpected(error_from_errno(errno, "cannot tell who asks", "SO_PEERCRED"));
-  MeterPeer peer{credentials.uid, {}};
+  MeterPeer peer{credentials.uid, {}, credentials.pid};
   peer.groups.resize(64);
   for (;;) {
     size = static_cast<socklen_t>(peer.groups.size() * sizeof(gid_t));
@@ -108,13 +109,16 @@ Result<MeterScopes::Who> MeterScopes::who(const Settings& settings, const char* 
 
 Result<MeterScopes> MeterScopes::from(const Settings& settings, std::vector<std::string>& warnings) {
   MeterScopes scopes;
-  auto own = who(settings, read_own_key, {"*"}, warnings), all = who(settings, read_all_key, {"root"}, warnings);
+  auto own = who(settings, read_own_key, {"*"}, warnings), all = who(settings, read_all_key, {"root"}, warnings),
+       control = who(settings, control_key, {"root"}, warnings);
   const auto interval = settings.duration("agent.meters.least_interval");
   if (!own) return std::unexpected(own.error());
   if (!all) return std::unexpected(all.error());
+  if (!control) return std::unexpected(control.error());
   if (!interval) return std::unexpected(interval.error());
   scopes.own_ = *std::move(own);
   scopes.all_ = *std::move(all);
+  scopes.control_ = *std::move(control);
   if (*interval) scopes.least_interval_ = **interval;
   if (scopes.least_interval_ < milliseconds(1) || scopes.least_interval_ > milliseconds(3'600'000))
     return fail(ErrorCode::usage, "the least interval must lie between 1 ms and 1 h", "agent.meters.least_interval",
@@ -123,13 +127,16 @@ Result<MeterScopes> MeterScopes::from(const Settings& settings, std::vector<std:
 }
 
 MeterScope MeterScopes::of(const MeterPeer& peer) const {
-  return all_.holds(peer) ? MeterScope::read_all : own_.holds(peer) ? MeterScope::read_own : MeterScope::refused;
+  return all_.holds(peer) ? MeterScope::read_all : own_.holds(peer) || control_.holds(peer) ? MeterScope::read_own : MeterScope::refused;
 }
 
 std::string MeterScopes::refusal(const MeterPeer& peer) const {
-  const passwd* found = ::getpwuid(peer.user);
-  return fmt::format("user {} may not read this agent's meters: {} and {} name others", found ? found->pw_name : std::to_string(peer.user),
-                     read_own_key, read_all_key);
+  return fmt::format("user {} may not read this agent's meters: {} and {} name others", user_name(peer.user), read_own_key, read_all_key);
+}
+
+std::string user_name(uid_t user) {
+  const passwd* found = ::getpwuid(user);
+  return found ? found->pw_name : std::to_string(user);
 }
 
 // Rounded counts are out by less than a step, whatever time they are apart: over the second that a figure needs to mean much, this

@@ -118,18 +118,26 @@ struct MeterSocket::Connection {
   int descriptor;
   Visitor* visitor = nullptr;
   std::optional<MeterHead> waiting = {};  // for a fresh reading
+  bool at_desk = false;                   // waits for an answer about power limits
+  PowerDesk* desk = nullptr;              // which may hold limits for it
+  PowerClient client = {};
   bool finished = false;
 
   Connection(int open) : descriptor(open) {}
   Connection(const Connection&) = delete;
   ~Connection() {
     if (visitor) --visitor->connections;
+    if (desk) desk->gone(client.connection);
     ::close(descriptor);
   }
 };
 
-MeterSocket::MeterSocket(const SharedDevices& devices, MeterScopes scopes, std::string version)
-    : devices_(devices), scopes_(std::move(scopes)), version_(std::move(version)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+MeterSocket::MeterSocket(const SharedDevices& devices, MeterScopes scopes, std::string version, PowerDesk* power)
+    : devices_(devices),
+      scopes_(std::move(scopes)),
+      version_(std::move(version)),
+      power_(power),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 MeterSocket::~MeterSocket() {
   stop();
@@ -166,8 +174,7 @@ Result<void> MeterSocket::start() {
 
 void MeterSocket::stop() {
   stopping_ = true;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t woken = ::write(wake_, &one, sizeof one);
+  wake();
   if (thread_.joinable()) thread_.join();
   connections_.clear();
   visitors_.clear();
@@ -175,6 +182,11 @@ void MeterSocket::stop() {
   struct stat status{};
   if (::lstat(path_.c_str(), &status) == 0 && status.st_ino == inode_) ::unlink(path_.c_str());
   ::close(std::exchange(listener_, -1));
+}
+
+void MeterSocket::wake() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t woken = ::write(wake_, &one, sizeof one);
 }
 
 void MeterSocket::adopt(int descriptor) { greet(connections_.emplace_back(descriptor)); }
@@ -187,11 +199,14 @@ void MeterSocket::run() {
     MonoTime now = mono_now();
     std::vector<pollfd> polled{{wake_, POLLIN, 0}, {deaf_until_ > now ? -1 : listener_, POLLIN, 0}};
     for (const Connection& one : connections_)
-      polled.push_back({one.visitor->may_ask(now) ? one.descriptor : -1, static_cast<short>(one.waiting ? 0 : POLLIN), 0});
+      polled.push_back({one.visitor->may_ask(now) ? one.descriptor : -1, static_cast<short>(one.waiting || one.at_desk ? 0 : POLLIN), 0});
     if (::poll(polled.data(), polled.size(), milliseconds_left(now)) < 0 && errno != EINTR) return;
     std::size_t i = 2;
     for (Connection& one : connections_)
-      if (polled[i++].revents != 0) one.finished = one.waiting || !answer(one);  // who waits and is heard of has hung up
+      if (polled[i++].revents != 0) one.finished = one.waiting || one.at_desk || !answer(one);  // who waits and is heard of has hung up
+    std::uint64_t count = 0;
+    if (polled[0].revents != 0) (void)::read(wake_, &count, sizeof count);
+    give_the_desks_answers();
     answer_the_waiting();
     connections_.remove_if([](const Connection& one) { return one.finished; });
     if (polled[1].revents != 0) accept_all();
@@ -259,11 +274,13 @@ void MeterSocket::greet(Connection& connection) {
     if (crowded) hello.refused = "too many read this agent's meters already";
     if (!crowded) {
       connection.visitor = &visitor;
+      connection.client = {++last_connection_, peer->user, peer->process, scopes_.may_control(*peer)};
       ++visitor.connections;
     }
     hello.scope = name_of(scope);
     hello.least_interval = scopes_.least_interval(scope);
     hello.devices = devices_.all().size();
+    hello.controls = power_ && scopes_.may_control(*peer);
   }
   const std::string message = to_message(MeterHead{}, hello);
   const bool sent = ::send(connection.descriptor, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
@@ -272,11 +289,15 @@ void MeterSocket::greet(Connection& connection) {
 
 // False where the connection is over: the client hung up, said what is no request, or does not take its answers.
 bool MeterSocket::answer(Connection& connection) {
-  char bytes[64];
+  char bytes[longest_limit_request];
   const ssize_t size = ::recv(connection.descriptor, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (size <= 0 || size > static_cast<ssize_t>(sizeof bytes)) return false;
-  const auto request = parse_meter_request({bytes, static_cast<std::size_t>(size)});
+  const std::string_view message(bytes, static_cast<std::size_t>(size));
+  if (auto wanted = parse_limit_request(message)) return ask_the_desk(wanted->first, std::move(wanted->second), connection);
+  const auto request = parse_meter_request(message);
+  if (request && (request->word == MeterWord::limits || request->word == MeterWord::give_back))
+    return ask_the_desk(*request, std::nullopt, connection);
   if (!request || request->device >= devices_.all().size()) return false;
   const MonoTime now = mono_now();
   (void)connection.visitor->requests.take(now);
@@ -284,8 +305,30 @@ bool MeterSocket::answer(Connection& connection) {
     if (waits(*connection.visitor, request->device, now)) return connection.waiting = *request, true;
     read_for(*connection.visitor, request->device);
   }
-  const std::string message = answer_to(*request, connection);
-  return ::send(connection.descriptor, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  const std::string told = answer_to(*request, connection);
+  return ::send(connection.descriptor, told.data(), told.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+// False where there is none: the words mean nothing then.
+bool MeterSocket::ask_the_desk(const MeterHead& request, std::optional<LimitRequest> limit, Connection& connection) {
+  if (!power_) return false;
+  (void)connection.visitor->requests.take(mono_now());
+  connection.at_desk = true;
+  connection.desk = power_;
+  power_->ask(connection.client, request, std::move(limit));
+  return true;
+}
+
+// Who is gone meanwhile is not told.
+void MeterSocket::give_the_desks_answers() {
+  if (!power_) return;
+  for (const PowerDesk::Answer& answer : power_->answers()) {
+    const auto asked = std::ranges::find_if(connections_, [&](const Connection& one) { return one.client.connection == answer.connection; });
+    if (asked == connections_.end()) continue;
+    asked->at_desk = false;
+    const bool sent = ::send(asked->descriptor, answer.message.data(), answer.message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+    asked->finished = asked->finished || !sent;
+  }
 }
 
 std::string MeterSocket::answer_to(const MeterHead& request, Connection& connection) {

@@ -13,11 +13,13 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "app/agent/meter_scopes.h"
+#include "app/agent/power_desk.h"
 #include "app/agent/shared_meter.h"
 #include "core/result.h"
 #include "sense/agent/meter_messages.h"
@@ -58,7 +60,8 @@ class SharedDevices {
 
 class MeterSocket {
  public:
-  MeterSocket(const SharedDevices& devices, MeterScopes scopes, std::string version);
+  // `power`: where power limits are asked for, started already, which outlives this; null where nothing is told of them.
+  MeterSocket(const SharedDevices& devices, MeterScopes scopes, std::string version, PowerDesk* power = nullptr);
   ~MeterSocket();
   MeterSocket(const MeterSocket&) = delete;
   MeterSocket& operator=(const MeterSocket&) = delete;
@@ -69,6 +72,8 @@ class MeterSocket {
   // Answers from now on. Errors: io.
   Result<void> start();
   void stop();
+  // By any thread: there is an answer to be sent.
+  void wake() const;
   const std::string& path() const { return path_; }
   // Takes a connected socket as if it had come by the path; before start().
   void adopt(int descriptor);
@@ -82,6 +87,8 @@ class MeterSocket {
   void accept_all();
   void greet(Connection& connection);
   bool answer(Connection& connection);
+  bool ask_the_desk(const MeterHead& request, std::optional<LimitRequest> limit, Connection& connection);
+  void give_the_desks_answers();
   std::string answer_to(const MeterHead& request, Connection& connection);
   void read_for(Visitor& visitor, std::size_t device);
   bool waits(const Visitor& visitor, std::size_t device, MonoTime now) const;
@@ -94,6 +101,8 @@ class MeterSocket {
   const SharedDevices& devices_;
   MeterScopes scopes_;
   std::string version_, path_;
+  PowerDesk* power_;
+  std::uint64_t last_connection_ = 0;
   int listener_ = -1, wake_ = -1;
   std::uint64_t inode_ = 0;
   std::map<std::pair<uid_t, MeterScope>, std::unique_ptr<Visitor>> visitors_;

@@ -116,7 +116,10 @@ MeterConnection::Answer<std::string> MeterConnection::receive(MonoTime deadline)
 MeterConnection::Answer<std::string> MeterConnection::ask(MeterWord word, std::size_t device, Duration limit) {
   if (!alive()) return std::unexpected(MissingReason::gone);
   const MeterHead request{word, static_cast<std::uint16_t>(device), ++serial_};
-  const std::string message = to_message(request);
+  return answer_to(request, to_message(request), limit);
+}
+
+MeterConnection::Answer<std::string> MeterConnection::answer_to(const MeterHead& request, const std::string& message, Duration limit) {
   if (::send(descriptor_, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return lost(MissingReason::gone);
   auto answer = receive(mono_now() + limit);
   if (answer && parse_meter_head(*answer) != request) return lost(MissingReason::rubbish);
@@ -143,6 +146,32 @@ MeterConnection::Answer<std::vector<DeviceProcess>> MeterConnection::processes(s
   const auto answer = ask(MeterWord::processes, device, limit);
   if (!answer) return std::unexpected(answer.error());
   auto told = parse_shared_processes(*answer);
+  if (!told) return lost(MissingReason::rubbish);
+  return *std::move(told);
+}
+
+MeterConnection::Answer<std::vector<PowerLimit>> MeterConnection::limits(Duration limit) {
+  const auto answer = ask(MeterWord::limits, 0, limit);
+  if (!answer) return std::unexpected(answer.error());
+  auto told = parse_power_limits(*answer);
+  if (!told) return lost(MissingReason::rubbish);
+  return *std::move(told);
+}
+
+MeterConnection::Answer<Result<LimitTaken>> MeterConnection::take_limit(const LimitRequest& wanted, Duration limit) {
+  if (!alive()) return std::unexpected(MissingReason::gone);
+  const MeterHead request{MeterWord::limit, 0, ++serial_};
+  const auto answer = answer_to(request, to_message(request, wanted), limit);
+  if (!answer) return std::unexpected(answer.error());
+  auto told = parse_limit_answer(*answer);
+  if (!told) return lost(MissingReason::rubbish);
+  return *std::move(told);
+}
+
+MeterConnection::Answer<std::vector<Undone>> MeterConnection::give_back(Duration limit) {
+  const auto answer = ask(MeterWord::give_back, 0, limit);
+  if (!answer) return std::unexpected(answer.error());
+  auto told = parse_undone(*answer);
   if (!told) return lost(MissingReason::rubbish);
   return *std::move(told);
 }

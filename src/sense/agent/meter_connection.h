@@ -11,6 +11,7 @@
 
 #include "config/settings.h"
 #include "core/result.h"
+#include "sense/agent/limit_messages.h"
 #include "sense/agent/meter_messages.h"
 
 namespace joulery {
@@ -36,11 +37,17 @@ class MeterConnection {
   Answer<SharedDevice> describe(std::size_t device, Duration limit);
   Answer<std::vector<Reading>> readings(std::size_t device, std::size_t channels, Duration limit);
   Answer<std::vector<DeviceProcess>> processes(std::size_t device, Duration limit);
+  // Power limits (an agent of an older version hangs up at these words). What is taken is held until it is given back or the
+  // connection ends.
+  Answer<std::vector<PowerLimit>> limits(Duration limit);
+  Answer<Result<LimitTaken>> take_limit(const LimitRequest& request, Duration limit);
+  Answer<std::vector<Undone>> give_back(Duration limit);
 
  private:
   explicit MeterConnection(int descriptor) : descriptor_(descriptor) {}
   Answer<std::string> receive(MonoTime deadline);
   Answer<std::string> ask(MeterWord word, std::size_t device, Duration limit);
+  Answer<std::string> answer_to(const MeterHead& request, const std::string& message, Duration limit);
   std::unexpected<MissingReason> lost(MissingReason reason);
 
   int descriptor_ = -1;

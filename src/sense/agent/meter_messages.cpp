@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "sense/agent/json_members.h"
+
 namespace joulery {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::string_view schema = "joulery.meters/1";
-constexpr std::size_t longest_name = 512;
-constexpr std::int64_t longest_interval_ns = 3'600'000'000'000;
 constexpr double not_told = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
@@ -51,18 +51,10 @@ class Bytes {
   bool good_ = true;
 };
 
-constexpr std::size_t head_size = 8;
-
 void put_head(std::string& to, const MeterHead& head) {
   put(to, static_cast<std::uint16_t>(head.word));
   put(to, head.device);
   put(to, head.serial);
-}
-
-std::string with_json(const MeterHead& head, const json& what) {
-  std::string message;
-  put_head(message, head);
-  return message += what.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 json to_json(const Channel& channel) {
@@ -80,62 +72,6 @@ json to_json(const Channel& channel) {
           {"max_power_w", to_watts(channel.max_power)},
           {"always_burns", channel.always_burns}};
 }
-
-// Reads the members of an object; once one is missing or of another kind, nothing is good any more.
-class Members {
- public:
-  explicit Members(const json& object) : object_(object), good_(object.is_object()) {}
-  std::string text(const char* name, std::size_t longest) {
-    const json* found = find(name);
-    if (!found || !found->is_string() || found->get_ref<const std::string&>().size() > longest) return good_ = false, std::string();
-    return found->get<std::string>();
-  }
-  bool flag(const char* name) {
-    const json* found = find(name);
-    if (!found || !found->is_boolean()) return good_ = false, false;
-    return found->get<bool>();
-  }
-  double number(const char* name, double most) {
-    const json* found = find(name);
-    const double value = found && found->is_number() ? found->get<double>() : not_told;
-    if (!(value >= 0 && value <= most)) return good_ = false, 0.0;
-    return value;
-  }
-  std::int64_t whole(const char* name, std::int64_t most) {
-    const json* found = find(name);
-    if (!found || !found->is_number_integer() || (found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX))
-      return good_ = false, 0;
-    const auto value = found->get<std::int64_t>();
-    if (value < 0 || value > most) return good_ = false, 0;
-    return value;
-  }
-  std::uint64_t count(const char* name) {
-    const json* found = find(name);
-    if (!found || !found->is_number_unsigned()) return good_ = false, 0;
-    return found->get<std::uint64_t>();
-  }
-  Duration duration(const char* name) { return nanoseconds(whole(name, longest_interval_ns)); }
-  template <class Enum>
-  Enum one_of(const char* name, Enum last) {
-    return static_cast<Enum>(whole(name, static_cast<std::int64_t>(last)));
-  }
-  const json* array(const char* name, std::size_t longest) {
-    const json* found = find(name);
-    if (!found || !found->is_array() || found->size() > longest) return good_ = false, nullptr;
-    return found;
-  }
-  void require(bool condition) { good_ = good_ && condition; }
-  bool good() const { return good_; }
-
- private:
-  const json* find(const char* name) const {
-    if (!object_.is_object()) return nullptr;
-    const auto found = object_.find(name);
-    return found == object_.end() ? nullptr : &*found;
-  }
-  const json& object_;
-  bool good_;
-};
 
 std::optional<Channel> parse_channel(const json& object) {
   Members members(object);
@@ -156,18 +92,24 @@ std::optional<Channel> parse_channel(const json& object) {
   return members.good() ? std::optional(std::move(channel)) : std::nullopt;
 }
 
-// The JSON that follows the head; a discarded value where there is none.
-json json_of(std::string_view message, MeterWord word) {
-  const auto head = parse_meter_head(message);
-  if (!head || head->word != word) return json(json::value_t::discarded);
-  return json::parse(message.substr(head_size), nullptr, false);
-}
-
 bool known(std::uint8_t reason) { return reason <= static_cast<std::uint8_t>(MissingReason::device_lost); }
 
 std::optional<double> share(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
 
 }  // namespace
+
+std::string with_json(const MeterHead& head, const json& what) {
+  std::string message;
+  put_head(message, head);
+  return message += what.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// A discarded value where there is none.
+json json_of(std::string_view message, MeterWord word) {
+  const auto head = parse_meter_head(message);
+  if (!head || head->word != word) return json(json::value_t::discarded);
+  return json::parse(message.substr(head_size), nullptr, false);
+}
 
 std::string to_message(const MeterHead& request) {
   std::string message;
@@ -182,7 +124,8 @@ std::string to_message(const MeterHead& head, const MeterHello& hello) {
                           {"scope", hello.scope},
                           {"refused", hello.refused},
                           {"least_interval_ns", hello.least_interval.base_units()},
-                          {"devices", hello.devices}});
+                          {"devices", hello.devices},
+                          {"controls", hello.controls}});
 }
 
 std::string to_message(const MeterHead& head, const SharedDevice& device) {
@@ -223,13 +166,13 @@ std::optional<MeterHead> parse_meter_head(std::string_view message) {
   const auto word = bytes.take<std::uint16_t>();
   const auto device = bytes.take<std::uint16_t>();
   const auto serial = bytes.take<std::uint32_t>();
-  if (!bytes.good() || word > static_cast<std::uint16_t>(MeterWord::processes)) return std::nullopt;
+  if (!bytes.good() || word > static_cast<std::uint16_t>(MeterWord::give_back)) return std::nullopt;
   return MeterHead{static_cast<MeterWord>(word), device, serial};
 }
 
 std::optional<MeterHead> parse_meter_request(std::string_view message) {
   const auto head = parse_meter_head(message);
-  return head && message.size() == head_size && head->word != MeterWord::hello ? head : std::nullopt;
+  return head && message.size() == head_size && head->word != MeterWord::hello && head->word != MeterWord::limit ? head : std::nullopt;
 }
 
 std::optional<MeterHello> parse_meter_hello(std::string_view message) {
@@ -243,6 +186,7 @@ std::optional<MeterHello> parse_meter_hello(std::string_view message) {
   hello.refused = members.text("refused", 4 * longest_name);
   hello.least_interval = members.duration("least_interval_ns");
   hello.devices = static_cast<std::size_t>(members.whole("devices", most_shared_devices));
+  hello.controls = members.has("controls") && members.flag("controls");
   return members.good() ? std::optional(std::move(hello)) : std::nullopt;
 }
 

@@ -5,6 +5,9 @@
 //   describe   one device: its kind, its name, its channels; JSON
 //   readings   one round of one device; binary, in the byte order of the machine that both are on
 //   processes  who uses the device; binary
+//   limits     the power limits of the machine; JSON (sense/agent/limit_messages.h, as the two that follow)
+//   limit      sets one for as long as the connection lives; the request holds JSON too
+//   give_back  puts back what this connection has set; JSON
 //
 // Invariant: neither side trusts a byte of the other's: what does not parse is nothing, never half a message.
 #pragma once
@@ -25,7 +28,7 @@ namespace joulery {
 inline constexpr std::size_t longest_meter_message = 128 * 1024;  // a socket takes so much without being told
 inline constexpr std::size_t most_shared_devices = 1024;
 
-enum class MeterWord : std::uint16_t { hello, describe, readings, processes };
+enum class MeterWord : std::uint16_t { hello, describe, readings, processes, limits, limit, give_back };
 
 // A request, and the head of each answer, which repeats what it answers.
 struct MeterHead {
@@ -42,6 +45,7 @@ struct MeterHello {
   std::string refused;          // why nothing may be read; "" where something may
   Duration least_interval{};    // more often tells nothing new; 0: as often as one likes
   std::size_t devices = 0;
+  bool controls = false;        // may set power limits
 };
 
 struct SharedDevice {
@@ -60,7 +64,7 @@ std::string to_message(const MeterHead& head, const SharedDevice& device);
 std::string to_message(const MeterHead& head, std::span<const Reading> readings);
 std::string to_message(const MeterHead& head, std::span<const DeviceProcess> processes);
 
-// Nothing where the message is none of that kind. A request is a head and nothing else.
+// Nothing where the message is none of that kind. A request is a head and nothing else, but for `limit`.
 std::optional<MeterHead> parse_meter_head(std::string_view message);
 std::optional<MeterHead> parse_meter_request(std::string_view message);
 std::optional<MeterHello> parse_meter_hello(std::string_view message);

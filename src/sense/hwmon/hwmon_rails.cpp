@@ -45,7 +45,8 @@ class ChipReader {
     chip_.name = driver + (index == 0 ? "" : "-" + std::to_string(index));
     chip_.folder = std::move(folder);
     chip_.driver = std::move(driver);
-    card_ = card_of_chip();
+    chip_.index = index;
+    chip_.card = card_of_chip();
   }
 
   HwmonChip read() {
@@ -85,7 +86,7 @@ class ChipReader {
   }
 
   Channel channel(const std::string& text, Measurand measurand, Behaviour behaviour) const {
-    HwmonPlace place = hwmon_place(chip_.driver, index_, text, package_of_core(text), card_);
+    HwmonPlace place = hwmon_place(chip_.driver, index_, text, package_of_core(text), chip_.card);
     Channel made;
     made.component = std::move(place.component);
     made.name = text;
@@ -174,7 +175,6 @@ class ChipReader {
   std::vector<std::string> files_;
   std::size_t index_;
   HwmonChip chip_;
-  std::string card_;
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ struct HwmonRail {
 struct HwmonChip {
   std::string folder;  // "/sys/class/hwmon/hwmon3"
   std::string driver;  // "amdgpu"; the folder's name where the chip tells none
+  std::size_t index = 0;  // among the chips of its driver
+  std::string card;    // the graphics card that it sits on: "node/gpu/amd-0"; "" where it is none or not known
   std::string name;    // unique on this machine: the driver, and "-1" for the second of its kind
   std::vector<HwmonRail> rails;
   std::vector<std::string> disabled;  // labels of sensors that are switched off

@@ -49,6 +49,12 @@ void load_readings(void* handle, NvmlApi& api) {
   find(handle, api.clock_event_reasons, {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
 }
 
+void load_limits(void* handle, NvmlApi& api) {
+  find(handle, api.requested_limit, {"nvmlDeviceGetPowerManagementLimit"});
+  find(handle, api.standard_limit, {"nvmlDeviceGetPowerManagementDefaultLimit"});
+  find(handle, api.set_limit, {"nvmlDeviceSetPowerManagementLimit"});
+}
+
 // Of the process lists the second and third version alone have the same layout; the first has another.
 void load_sharing(void* handle, NvmlApi& api) {
   find(handle, api.mig_mode, {"nvmlDeviceGetMigMode"});
@@ -71,6 +77,7 @@ NvmlApi load(void* handle) {
   NvmlApi api{};
   load_basics(handle, api);
   load_readings(handle, api);
+  load_limits(handle, api);
   load_sharing(handle, api);
   return api;
 }

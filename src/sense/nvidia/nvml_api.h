@@ -120,7 +120,10 @@ struct NvmlApi {
   int (*total_energy)(Device, unsigned long long*);       // mJ since the driver was loaded
   int (*power_usage)(Device, unsigned*);                  // mW
   int (*power_limits)(Device, unsigned*, unsigned*);      // mW: least, greatest
-  int (*enforced_limit)(Device, unsigned*);               // mW
+  int (*enforced_limit)(Device, unsigned*);               // mW: the least of all that limit it
+  int (*requested_limit)(Device, unsigned*);              // mW
+  int (*standard_limit)(Device, unsigned*);               // mW: what the driver starts with
+  int (*set_limit)(Device, unsigned);                     // mW; until the driver is unloaded
   int (*utilization)(Device, NvmlUtilization*);
   int (*memory_info)(Device, NvmlMemory*);
   int (*memory_info_v2)(Device, NvmlMemoryV2*);

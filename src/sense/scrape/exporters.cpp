@@ -169,4 +169,10 @@ std::expected<std::vector<ScrapedValue>, std::string> scraped_values(const Prome
   return told;
 }
 
+// A double holds the 64-bit blanks as 2^63.
+bool is_dcgm_blank(double value, bool may_be_32_bits) {
+  const auto is_one_of = [value](double first) { return value >= first && value <= first + 15; };
+  return (may_be_32_bits && is_one_of(0x7ffffff0)) || is_one_of(140737488355328.0) || value >= 9223372036854775000.0;
+}
+
 }  // namespace joulery

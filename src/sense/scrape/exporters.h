@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/prometheus_page.h"
 #include "sense/remote/meter_unit.h"
-#include "sense/scrape/prometheus_text.h"
 
 namespace joulery {
 
@@ -39,5 +39,10 @@ std::expected<std::vector<ScrapedValue>, std::string> scraped_values(const Prome
 
 // True for names that some row of the table knows.
 bool is_known_metric(std::string_view name);
+
+// DCGM writes "no value" as a number at the top of a range. Source: dcgm_fields.h, DCGM_INT64_BLANK 0x7ffffffffffffff0 and
+// DCGM_FP64_BLANK 140737488355328.0, and a few above each for the reason; DCGM_INT32_BLANK 0x7ffffff0 belongs to fields of 32
+// bits, of which no energy is one.
+bool is_dcgm_blank(double value, bool may_be_32_bits);
 
 }  // namespace joulery

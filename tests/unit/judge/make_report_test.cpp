@@ -1,4 +1,5 @@
 // A whole run by hand: a package at 20 W and a GPU at 100 W for 10 s, four steps of 1 s, three processes.
+#include "judge/kpi_gain.h"
 #include "judge/make_report.h"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,8 @@ class MakeReport : public testing::Test {
     const Reading reading{raw, MissingReason::none, at(s), at(s)};
     recording_.add(Round{device, at(s), std::span(&reading, 1)});
   }
+
+  void mark(double s, const std::string& name, double value) { recording_.add(Mark{at(s), 7, 7, MarkKind::kpi, name, value}); }
 
   void settle() {
     timeline_.emplace(*Timeline::from(recording_, 4));
@@ -110,6 +113,51 @@ TEST_F(MakeReport, StepsWorkAndBusinessFigures) {
   EXPECT_NEAR(*r.work[0].units_per_second_per_watt, 25.6 / 120, 1e-12);
   ASSERT_EQ(r.kpis.size(), 1u);
   EXPECT_NEAR(*r.kpis[0].joules_at_last, 600, 1e-6);
+}
+
+// 120 W: 240 J after 2 s, 960 J after 8 s.
+TEST_F(MakeReport, WhatEachPointOfAccuracyCost) {
+  mark(2, "accuracy", 0.3);
+  mark(8, "accuracy", 0.7);
+  mark(9, "accuracy", 0.6);
+  mark(3, "val_loss", 4);
+  mark(6, "val_loss", 1.5);
+  mark(4, "once_loss", 2);
+  mark(4, "dropping_f1", 0.5);
+  mark(5, "dropping_f1", 0.4);
+  mark(4, "temperature", 30);
+  const Report r = report();
+  const auto of = [&](const std::string& name) { return *std::ranges::find(r.kpis, name, &ReportKpi::name); };
+  const ReportKpi accuracy = of("accuracy");
+  EXPECT_EQ(accuracy.better, "more");
+  EXPECT_EQ(accuracy.count, 4);
+  EXPECT_EQ(accuracy.last, 0.6);
+  EXPECT_EQ(*accuracy.best, 0.7);
+  EXPECT_NEAR(*accuracy.joules_at_best, 960, 1e-6);
+  EXPECT_NEAR(*accuracy.gained, 0.4, 1e-12);
+  EXPECT_NEAR(*accuracy.joules_per_point, 720.0 / 40, 1e-6);  // hundredths
+  ASSERT_EQ(accuracy.points.size(), 4u);
+  EXPECT_NEAR(*accuracy.points[1].joules, 600, 1e-6);
+  EXPECT_EQ(accuracy.points[2].time_s, 8);
+  EXPECT_NEAR(*of("val_loss").joules_per_point, 360 / 2.5, 1e-6);  // whole points, downwards
+  EXPECT_EQ(of("once_loss").gain_reason, "reported once only");
+  EXPECT_FALSE(of("once_loss").joules_per_point);
+  EXPECT_EQ(of("dropping_f1").gain_reason, "never better than at first");
+  EXPECT_FALSE(of("temperature").best);
+  EXPECT_NE(of("temperature").gain_reason.find("its name"), std::string::npos);
+}
+
+TEST_F(MakeReport, ManyValuesAreThinnedAndTheBestStays) {
+  for (int i = 0; i < 5000; ++i) mark(1 + i * 0.001, "score", i == 1234 ? 9 : 5);
+  const Report r = report();
+  const ReportKpi kpi = *std::ranges::find(r.kpis, "score", &ReportKpi::name);
+  EXPECT_EQ(kpi.count, 5000);
+  EXPECT_LE(kpi.points.size(), most_kpi_points);
+  EXPECT_GE(kpi.points.size(), most_kpi_points / 2);
+  EXPECT_NEAR(kpi.points.front().time_s, 1, 1e-9);
+  EXPECT_NEAR(kpi.points.back().time_s, 5.999, 1e-9);
+  EXPECT_EQ(std::ranges::count(kpi.points, 9.0, &ReportKpiPoint::value), 1);
+  EXPECT_TRUE(std::ranges::is_sorted(kpi.points, {}, &ReportKpiPoint::time_s));
 }
 
 TEST_F(MakeReport, ProcessesShareTheHostByCpuTimeAndNotTheAccelerators) {

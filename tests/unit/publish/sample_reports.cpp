@@ -6,6 +6,14 @@
 namespace joulery::samples {
 namespace {
 
+ReportKpi kpi(std::string name, double last, std::optional<double> joules_at_last) {
+  ReportKpi made;
+  made.name = std::move(name);
+  made.last = last;
+  made.joules_at_last = joules_at_last;
+  return made;
+}
+
 Estimate estimate(std::int64_t value_uj, std::int64_t low_uj, std::int64_t high_uj) {
   return {microjoules(value_uj), microjoules(low_uj), microjoules(high_uj)};
 }
@@ -77,7 +85,18 @@ Report gpu_run() {
               phase("between steps", 6, 119, 15, microjoules(1'250'000'000)), phase("tear-down", 120, 125, 5, microjoules(250'000'000))};
   r.steps = {1200, 19.1, 21.4, 0.0831, 0, {}};
   r.work = {{"sample", 76800, 25000.0 / 76800, 3.072, 25000.0 / 76800 * 1000 / 3.6e6, 614.4, 3.072, {}}};
-  r.kpis = {{"accuracy", 0.93, 24000, {}}};
+  // From 0.53 after 4 kJ to 0.93 after 24 kJ: 40 points for 20 kJ.
+  ReportKpi accuracy = kpi("accuracy", 0.93, 24000);
+  accuracy.count = 2;
+  accuracy.better = "more";
+  accuracy.first = 0.53;
+  accuracy.best = 0.93;
+  accuracy.joules_at_best = 24000;
+  accuracy.gained = 0.4;
+  accuracy.point = 0.01;
+  accuracy.joules_per_point = 500;
+  accuracy.points = {{20, 0.53, 4000}, {100, 0.93, 24000}};
+  r.kpis = {accuracy};
   r.processes = {process(4242, "python", 230.5, 20000, 0.8),
                  process(4243, "python: loader 0", 60.25, 3000, 0.12),
                  process(4244, "python: loader 1", 20, 1000, 0.04),
@@ -145,7 +164,7 @@ Report partial() {
   r.phases[1].reason = "a gap covers its end";
   r.steps = {40, std::nullopt, std::nullopt, 0.4, 12, "a gap covers some steps"};
   r.work = {{"token", 4000, std::nullopt, std::nullopt, std::nullopt, 200, std::nullopt, "a gap covers some steps"}};
-  r.kpis = {{"loss", 1.25, std::nullopt, {}}};
+  r.kpis = {kpi("loss", 1.25, std::nullopt)};
   ReportProcess p;
   p.pid = 77;
   p.name = "solve";
@@ -205,7 +224,7 @@ Report weird_names() {
   r.components[1].label = "=HYPERLINK(\"x\"), b";
   ReportProcess p = process(1, "evil\x1b[2J\xe2\x80\xaename\n| a <b> & c", 1.5, 600, 1.0);
   r.processes = {p};
-  r.kpis = {{"nan \"kpi\"", nan, std::nullopt, {}}};
+  r.kpis = {kpi("nan \"kpi\"", nan, std::nullopt)};
   r.work = {{"r\xc3\xb6w", 0, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, {}}};
   r.flags = {"odd flag\nwith a newline"};
   return r;

@@ -70,6 +70,7 @@ class MeterSocketTest : public ::testing::Test {
     Settings settings;
     settings.set("agent.meters.read_own", {scope == MeterScope::read_own ? std::vector<std::string>{"*"} : std::vector<std::string>{}, {}});
     settings.set("agent.meters.read_all", {scope == MeterScope::read_all ? std::vector<std::string>{"*"} : std::vector<std::string>{}, {}});
+    settings.set("agent.meters.control_power", {std::vector<std::string>{}, {}});
     settings.set("agent.meters.least_interval", {std::to_string(least.base_units() / 1'000'000) + "ms", {}});
     std::vector<std::string> warnings;
     auto scopes = MeterScopes::from(settings, warnings);

@@ -27,9 +27,4 @@ struct PrometheusPage {
 // Keeps only samples whose name `wanted` accepts, for pages are long and few lines matter; all where it is null.
 PrometheusPage parse_prometheus_text(std::string_view text, bool (*wanted)(std::string_view name) = nullptr);
 
-// DCGM writes "no value" as a number at the top of a range. Source: dcgm_fields.h, DCGM_INT64_BLANK 0x7ffffffffffffff0 and
-// DCGM_FP64_BLANK 140737488355328.0, and a few above each for the reason; DCGM_INT32_BLANK 0x7ffffff0 belongs to fields of 32
-// bits, of which no energy is one.
-bool is_dcgm_blank(double value, bool may_be_32_bits);
-
 }  // namespace joulery

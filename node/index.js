@@ -1,0 +1,51 @@
+// Marks for Joulery: say where the steps of a program begin and end, and what they achieved. Under `joulery run` the marks become joules
+// per step and per unit of work; otherwise they do nothing.
+//
+//   const joulery = require('joulery');
+//   const step = joulery.step(64); train(batch); step.end();
+//   joulery.kpi('accuracy', 0.93);
+//   await model.fit(x, y, {callbacks: joulery.tfjs()});
+'use strict';
+
+const {energy, spent} = require('./energy.js');
+const {Ring, STEP_BEGIN, STEP_END, POINT, KPI, WORK} = require('./ring.js');
+const {tfjs} = require('./tfjs.js');
+
+let ring; // undefined: nobody has looked yet
+
+function current() {
+  if (ring === undefined) ring = Ring.open(process.env.JOULERY_RING);
+  return ring;
+}
+
+function place(kind, name, value) {
+  const open = current();
+  if (open) open.place(kind, name, value);
+}
+
+class Step {
+  constructor(samples, name) {
+    this.name = name;
+    place(STEP_BEGIN, name, samples);
+  }
+
+  end() {
+    if (this.name !== null) place(STEP_END, this.name, 0);
+    this.name = null;
+  }
+}
+
+const joulery = {
+  // A step begins; its end() closes it. Steps nest.
+  step: (samples = 0, name = 'step') => new Step(samples, name),
+  mark: (name, value = 0) => place(POINT, name, value),
+  kpi: (name, value) => place(KPI, name, value),
+  work: (count, unit = 'sample') => place(WORK, unit, count),
+  active: () => current() !== null,
+  lost: () => (current() ? current().lostCount : 0),
+  energy: () => energy(),
+  spent,
+  tfjs: (options) => tfjs(joulery, options),
+};
+
+module.exports = joulery;
