@@ -65,7 +65,7 @@ def main():
         line("joulery profile", size, *measured(joulery, "profile", trace, "--json"))
         line("joulery profile -o copy.json", size, *measured(joulery, "profile", trace, "-o", pathlib.Path(folder) / "copy.json"))
         line("Python's json.load", size, *measured(sys.executable, "-c", f"import json; json.load(open({str(trace)!r}))"))
-        code = ("from hta.common.trace_parser import parse_trace_dataframe as parse\n" f"parse({str(trace)!r})")
+        code = ("from hta.common.trace import parse_trace_file as parse\n" f"parse({str(trace)!r})")
         line("HolisticTraceAnalysis' parser", size, *measured(python, "-c", code))
 
 

@@ -188,8 +188,46 @@ def test_xprof_opens_the_copy_and_shows_the_energy(xplane, tmp_path):
     events = json.loads(tools["trace_viewer"])["traceEvents"]
     own = sum(float(e["args"]["energy_self_j"]) for e in events if "energy_self_j" in e.get("args", {}))
     assert own == pytest.approx(sum(row["joules"] for row in told["operators"]), rel=0.02, abs=0.01)
-    steps = [float(e["args"]["energy_j"]) for e in events if e.get("name") == "train" and "energy_j" in e.get("args", {})]
+    steps = [float(e["args"]["energy_j"]) for e in events if e.get("name", "").startswith("train ") and "energy_j" in e.get("args", {})]
     assert sum(steps) == pytest.approx(sum(step["joules"] for step in told["steps"]), rel=1e-3)
     # The copy is a profile like any other.
     again = profile(runner, copy)
     assert again["trace"]["events"] == told["trace"]["events"] and len(again["steps"]) == STEPS
+
+
+# A device's plane as XLA writes it: two operators that take turns, ten times a tenth of a second, 60 ms each.
+DEVICE = """
+import sys
+from tensorflow.tsl.profiler.protobuf import xplane_pb2
+space = xplane_pb2.XSpace()
+plane = space.planes.add(id=1, name="/device:TPU:0")
+ids = {name: i + 1 for i, name in enumerate(["hlo_category", "program_id", "symbol_id", "flops", "bytes_accessed", "tf_op"])}
+for name, i in ids.items():
+    plane.stat_metadata[i].id, plane.stat_metadata[i].name = i, name
+for k, name in enumerate(["fusion.1", "convolution.2"]):
+    meta = plane.event_metadata[k + 1]
+    meta.id, meta.name, meta.display_name = k + 1, f"%{name} = f32[] fusion()", name
+    for stat, value in (("program_id", 1), ("symbol_id", k + 1), ("flops", 1000), ("bytes_accessed", 100)):
+        meta.stats.add(metadata_id=ids[stat], int64_value=value)
+    meta.stats.add(metadata_id=ids["hlo_category"], str_value="fusion")
+    meta.stats.add(metadata_id=ids["tf_op"], str_value=f"net/op{k}:Op")
+line = plane.lines.add(id=1, name="XLA Ops", timestamp_ns=1772359202_000000000)   # 2026-03-01 10:00:02 UTC
+for i in range(10):
+    line.events.add(metadata_id=1 + i % 2, offset_ps=i * 10**11, duration_ps=6 * 10**10)
+open(sys.argv[1], "wb").write(space.SerializeToString())
+"""
+
+
+def test_xprofs_own_energy_column_shows_the_joules_of_a_devices_operators(run, tmp_path):
+    need("tensorflow", "xprof")
+    trace, log, recording, copy = (tmp_path / name for name in ("host.xplane.pb", "gpu.csv", "gpu.joulery", "copy.xplane.pb"))
+    subprocess.run([python(), "-c", DEVICE, trace], check=True, capture_output=True, timeout=240, env={**environment(), "PATH": "/usr/bin:/bin"})
+    # A log of 100 W, the accelerator's, over that time.
+    log.write_text("timestamp, index, power.draw [W]\n" + "".join(f"2026/03/01 10:00:{s:02}.000, 0, 100.00 W\n" for s in range(8)))
+    run("import", log, "-o", recording, "--utc-offset", "+00:00", check=0)
+    run("profile", trace, "--recording", recording, "-o", copy, check=0)
+    table = json.loads(xprof(copy, "hlo_stats")["hlo_stats"])
+    columns = [column["id"] for column in table["cols"]]
+    energy = {row["c"][columns.index("hlo_op_name")]["v"]: row["c"][columns.index("vdd_energy")]["v"] for row in table["rows"]}
+    # Five times 60 ms of 100 W each: what runs pays for all that the device burns meanwhile.
+    assert energy == {"fusion.1": pytest.approx(30, abs=0.3), "convolution.2": pytest.approx(30, abs=0.3)}
