@@ -29,6 +29,7 @@ int log_command(std::vector<std::string> arguments);
 int report_command(std::vector<std::string> arguments);
 int ledger_command(std::vector<std::string> arguments);
 int export_command(std::vector<std::string> arguments);
+int profile_command(std::vector<std::string> arguments);
 int import_command(std::vector<std::string> arguments);
 int merge_command(std::vector<std::string> arguments);
 int query_command(std::vector<std::string> arguments);

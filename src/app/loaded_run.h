@@ -31,6 +31,7 @@ class LoadedRun {
   Interval interval() const { return timeline_->run; }
   Duration sampling_interval() const { return timeline_->interval; }
   const Ledger& ledger() const { return *ledger_; }
+  const Steps& steps() const { return steps_; }
   const Timeline& timeline() const { return *timeline_; }
   // What the wall delivers for what the parts take, from this recording. `source` names it. Errors: those of fit_wall().
   Result<WallFit> wall_fit(const std::string& source) const { return fit_wall(record(), source); }

@@ -16,6 +16,7 @@ constexpr Command commands[] = {
     {"run", "run a command and report its energy: joulery run -- CMD", joulery::run_command},
     {"report", "the summary of a recording: text, JSON, Markdown, CSV, HTML", joulery::report_command},
     {"ledger", "a recording layer by layer: wall, node, components, workloads", joulery::ledger_command},
+    {"profile", "a profiler's trace with joules: by step, operator, layer, kernel", joulery::profile_command},
     {"export", "a recording's samples as CSV or JSON, or a trace for Perfetto", joulery::export_command},
     {"sql", "ask a recording in SQL: joulery sql FILE 'SELECT ...'", joulery::sql_command},
     {"query", "ask the agent's store: series over time, and SQL", joulery::query_command},

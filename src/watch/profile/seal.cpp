@@ -99,10 +99,8 @@ void find_ends(Profile& profile) {
 }  // namespace
 
 void seal(Profile& profile) {
-  std::erase_if(profile.tracks, [](const ProfileTrack& track) { return track.events.empty(); });
   const std::size_t tracks = profile.tracks.size();
   for (std::size_t i = 0; i < tracks; ++i) arrange(profile, i);
-  std::erase_if(profile.tracks, [](const ProfileTrack& track) { return track.events.empty(); });
   if (profile.cut > 0)
     profile.notes.push_back(std::to_string(profile.cut) + " events overlap others of their track without being inside them, and were cut");
   find_steps(profile);
