@@ -23,7 +23,9 @@ int profile_command(std::vector<std::string> arguments) {
   app.add_option("--recording", request.recording, "a recording of the same run, made by joulery run")->type_name("FILE");
   app.add_option("--clock", request.clock, "how the clocks of the two are joined: auto, marks, wall or load")->type_name("HOW");
   app.add_flag("--json", form.json, "as JSON, schema joulery.profile/1");
-  app.add_option("-o,--output", copy, "writes a copy of the trace with joules beside each event and counters of power: Chrome's\nJSON (.json, .json.gz), or of an xplane.pb an xplane.pb (.pb)")
+  app.add_option("-o,--output", copy,
+                 "writes a copy of the trace with joules beside each event and counters of power: Chrome's\nJSON (.json, .json.gz), or of "
+                 "an xplane.pb an xplane.pb (.pb)")
       ->type_name("OUT");
   app.add_option("--rows", rows, "lines of each table; 0: all")->type_name("N");
   app.add_option("--color", form.color, "auto (a terminal only; NO_COLOR is obeyed), always or never")->type_name("WHEN");

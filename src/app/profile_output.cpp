@@ -70,10 +70,12 @@ Result<void> write(const ProfiledRun& run, bool as_xplane, const PutBytes& put) 
 
 Result<void> write_profile_copy(const ProfiledRun& run, const std::string& out) {
   std::error_code ignored;
-  if (std::filesystem::equivalent(out, run.trace(), ignored)) return fail(ErrorCode::usage, "the copy would overwrite the trace", out, "name another file");
+  if (std::filesystem::equivalent(out, run.trace(), ignored))
+    return fail(ErrorCode::usage, "the copy would overwrite the trace", out, "name another file");
   const bool as_xplane = out.ends_with(".pb");
   if (as_xplane && run.profile().format != "xplane")
-    return fail(ErrorCode::usage, "only an xplane.pb becomes an xplane.pb, and this trace is " + run.profile().format, out, "name a .json or .json.gz");
+    return fail(ErrorCode::usage, "only an xplane.pb becomes an xplane.pb, and this trace is " + run.profile().format, out,
+                "name a .json or .json.gz");
   PartFile file(out, out.ends_with(".gz"));
   if (const auto opened = file.open(); !opened) return opened;
   if (const auto written = write(run, as_xplane, [&](std::string_view bytes) { return file.put(bytes); }); !written) {

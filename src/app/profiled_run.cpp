@@ -21,15 +21,17 @@ constexpr std::string_view trace_endings[] = {".xplane.pb", ".pt.trace.json", ".
 std::vector<fs::path> traces_in(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored)) {
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored)) {
     const std::string name = entry.path().filename().string();
     if (entry.is_regular_file(ignored) && std::ranges::any_of(trace_endings, [&](std::string_view end) { return name.ends_with(end); }))
       found.push_back(entry.path());
   }
-  std::map<fs::path, fs::file_time_type> newest;      // of each folder
+  std::map<fs::path, fs::file_time_type> newest;  // of each folder
   for (const fs::path& path : found) newest[path.parent_path()] = std::max(newest[path.parent_path()], fs::last_write_time(path, ignored));
   std::ranges::sort(found, {}, [&](const fs::path& path) {
-    return std::tuple(newest[path.parent_path()], path.parent_path(), path.string().ends_with(".xplane.pb"), fs::last_write_time(path, ignored));
+    return std::tuple(newest[path.parent_path()], path.parent_path(), path.string().ends_with(".xplane.pb"),
+                      fs::last_write_time(path, ignored));
   });
   return found;
 }
@@ -78,7 +80,9 @@ Result<void> ProfiledRun::join(const std::string& clock) {
   const auto maps = (*recording)->clock_maps();
   if (!maps) return std::unexpected(maps.error());
   auto loaded = LoadedRun::load(**recording, {});
-  if (!loaded) return fail(loaded.error().code, loaded.error().what, loaded.error().where.empty() ? recording_ : loaded.error().where, loaded.error().hint);
+  if (!loaded)
+    return fail(loaded.error().code, loaded.error().what, loaded.error().where.empty() ? recording_ : loaded.error().where,
+                loaded.error().hint);
   opened_ = std::move(*recording);
   run_ = std::make_unique<LoadedRun>(std::move(*loaded));
   const ClockEvidence evidence{run_->steps().steps, *maps, &run_->ledger(), run_->interval()};

@@ -55,9 +55,12 @@ void declare(CLI::App& app, RunOptions& o) {
       ->type_name("N")
       ->check(CLI::Range(1, 10000));
   app.add_option("--warmup", o.warmup, "run CMD so often before, unmeasured")->type_name("N")->check(CLI::Range(0, 10000));
-  app.add_option("--profile", o.profile, "a folder that CMD's profiler may write to, named to it as JOULERY_PROFILE; the\ntrace is told with its joules after the summary")
+  app.add_option(
+         "--profile", o.profile,
+         "a folder that CMD's profiler may write to, named to it as JOULERY_PROFILE; the\ntrace is told with its joules after the summary")
       ->type_name("DIR");
-  app.add_option("--power-limit", o.limits, "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
+  app.add_option("--power-limit", o.limits,
+                 "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
       ->type_name("LIMITS");
   app.add_option("--summary", o.summary, "write the summary to this file instead of stderr")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "print no summary");
@@ -91,7 +94,9 @@ std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) 
                      "or report on each recording: joulery report FILE"},
                     exit_usage);
   if (!o.profile.empty() && (o.repeats > 1 || o.form.json || o.form.csv || o.form.markdown || o.form.html))
-    return complain("run", {ErrorCode::usage, "a profile is told as text, of one run", "--profile", "joulery profile --json tells it otherwise"}, exit_usage);
+    return complain("run",
+                    {ErrorCode::usage, "a profile is told as text, of one run", "--profile", "joulery profile --json tells it otherwise"},
+                    exit_usage);
   if (o.command.empty()) return complain("run", {ErrorCode::usage, "no command to run", "", "joulery run [options] -- CMD"}, exit_usage);
   return std::nullopt;
 }
@@ -278,8 +283,10 @@ class Runner {
   // Without a profile the run is still whole: that is a note.
   void tell_profile(const std::string& recording, WallTime begin) {
     const auto text = told_profile(o_.profile, recording, begin, style_);
-    if (text) print("\n" + *text);
-    else complain("run", text.error(), 0);
+    if (text)
+      print("\n" + *text);
+    else
+      complain("run", text.error(), 0);
   }
 
   void forget(const std::string& path) const {

@@ -53,7 +53,8 @@ void add_processes(std::span<const HostReport> hosts, Report& report) {
     for (ReportProcess line : host.report.processes) {
       line.host = name_of(host);
       line.share.reset();
-      if (line.joules && report.energy.joules && report.energy.joules->value > Energy{}) line.share = *line.joules / report.energy.joules->value;
+      if (line.joules && report.energy.joules && report.energy.joules->value > Energy{})
+        line.share = *line.joules / report.energy.joules->value;
       report.processes.push_back(std::move(line));
     }
   std::ranges::stable_sort(report.processes, [](const ReportProcess& a, const ReportProcess& b) {
@@ -94,8 +95,9 @@ void add_flags(std::span<const HostReport> hosts, Report& report) {
   for (const HostReport& host : hosts)
     for (const std::string& flag : host.report.flags) {
       const std::size_t colon = flag.find(':');
-      report.flags.push_back(colon == std::string::npos ? fmt::format("{}: {}", flag, name_of(host))
-                                                        : fmt::format("{}: {}{}", flag.substr(0, colon), name_of(host), flag.substr(colon)));
+      report.flags.push_back(colon == std::string::npos
+                                 ? fmt::format("{}: {}", flag, name_of(host))
+                                 : fmt::format("{}: {}{}", flag.substr(0, colon), name_of(host), flag.substr(colon)));
     }
 }
 
@@ -157,7 +159,8 @@ ReportLayer sum_layers(std::span<const HostReport> hosts, std::size_t which, con
 }
 
 void add_layers(std::span<const HostReport> hosts, Report& report) {
-  for (std::size_t which = 0; which < hosts.front().report.layers.size(); ++which) report.layers.push_back(sum_layers(hosts, which, report));
+  for (std::size_t which = 0; which < hosts.front().report.layers.size(); ++which)
+    report.layers.push_back(sum_layers(hosts, which, report));
   for (const HostReport& host : hosts)
     for (ReportDelay delay : host.report.delays) {
       delay.path = fmt::format("host/{}/{}", name_of(host), delay.path);
@@ -192,9 +195,8 @@ void add_carbon(std::span<const HostReport> hosts, Report& report) {
     if (own.year != sum.year) sum.year = 0;
   }
   const ReportCarbon& first = *hosts.front().report.carbon;
-  const bool alike = std::ranges::all_of(hosts, [&](const HostReport& h) {
-    return h.report.carbon->g_per_kwh == first.g_per_kwh && h.report.carbon->pue == first.pue;
-  });
+  const bool alike = std::ranges::all_of(
+      hosts, [&](const HostReport& h) { return h.report.carbon->g_per_kwh == first.g_per_kwh && h.report.carbon->pue == first.pue; });
   sum.g_per_kwh = alike || weight <= 0 ? first.g_per_kwh : intensity / weight;
   sum.pue = alike || weight <= 0 ? first.pue : pue / weight;
   const auto joined = [](const std::set<std::string>& words) {
@@ -203,7 +205,8 @@ void add_carbon(std::span<const HostReport> hosts, Report& report) {
     return text;
   };
   sum.place = joined(places), sum.source = joined(sources), sum.note = joined(notes);
-  if (!alike) sum.note += (sum.note.empty() ? "" : "; ") + std::string("each host at its own place; intensity and PUE are their means by energy");
+  if (!alike)
+    sum.note += (sum.note.empty() ? "" : "; ") + std::string("each host at its own place; intensity and PUE are their means by energy");
   report.carbon = std::move(sum);
 }
 
@@ -212,8 +215,9 @@ void add_cost(std::span<const HostReport> hosts, Report& report) {
   for (const HostReport& host : hosts) {
     const auto& own = host.report.cost;
     if (!own || (sum && sum->currency != own->currency)) {
-      report.cost_reason = !own ? (host.report.cost_reason.starts_with("no tariff") && !sum ? host.report.cost_reason
-                                                                                          : fmt::format("host {}: {}", name_of(host), host.report.cost_reason))
+      report.cost_reason = !own ? (host.report.cost_reason.starts_with("no tariff") && !sum
+                                       ? host.report.cost_reason
+                                       : fmt::format("host {}: {}", name_of(host), host.report.cost_reason))
                                 : "the hosts pay in different currencies: give one with --tariff";
       return;
     }

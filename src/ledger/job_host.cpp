@@ -48,12 +48,12 @@ JobHost host_from(const Json& json) {
   host.members = json.at("members").get<std::vector<std::int32_t>>();
   const Json& clock = json.at("clock");
   host.clock = {{clock.at("at_ns").get<std::int64_t>()}, clock.at("drift").get<double>()};
-  host.alignment = {seconds(clock.at("ahead_s").get<double>()), seconds_of(clock, "ahead_low_s"), seconds_of(clock, "ahead_high_s"),
-                    clock.value("ahead_drift", 0.0), number_of(clock, "ahead_drift_low"), number_of(clock, "ahead_drift_high"),
+  host.alignment = {seconds(clock.at("ahead_s").get<double>()), seconds_of(clock, "ahead_low_s"),
+                    seconds_of(clock, "ahead_high_s"),          clock.value("ahead_drift", 0.0),
+                    number_of(clock, "ahead_drift_low"),        number_of(clock, "ahead_drift_high"),
                     clock.at("source").get<std::string>()};
   for (const Json& map : json.at("crossings"))
-    host.crossings.push_back(
-        {{map.at(0).get<std::int64_t>()}, {map.at(1).get<std::int64_t>()}, {map.at(2).get<std::int64_t>()}});
+    host.crossings.push_back({{map.at(0).get<std::int64_t>()}, {map.at(1).get<std::int64_t>()}, {map.at(2).get<std::int64_t>()}});
   for (const auto& [name, value] : json.at("metadata").items()) host.metadata[name] = value.dump();
   return host;
 }
@@ -84,7 +84,8 @@ Result<std::vector<JobHost>> job_hosts(const Metadata& metadata) {
     for (const std::int32_t member : host.members) sound = sound && member >= 0 && member < most_members && members.insert(member).second;
   }
   for (const JobHost& host : hosts)
-    if (!sound || host.name.empty() || host.name.find_first_of("/ ") != std::string::npos || std::abs(host.clock.drift) > 0.01 || host.crossings.empty())
+    if (!sound || host.name.empty() || host.name.find_first_of("/ ") != std::string::npos || std::abs(host.clock.drift) > 0.01 ||
+        host.crossings.empty())
       return fail(ErrorCode::format, "the recording's metadata is damaged", hosts_entry, "merge the recordings of the hosts once more");
   return hosts;
 }

@@ -133,8 +133,7 @@ const Entry entries[] = {
     {"machine_kind",
      [](const Json& j, RunFacts& f) { f.kind = {j.at("board").get<std::string>(), j.at("accelerators").get<std::vector<std::string>>()}; }},
     {"host", [](const Json& j, RunFacts& f) { f.host = {j.at("name").get<std::string>(), j.at("boot_id").get<std::string>()}; }},
-    {"wall_clock_error_ns",
-     [](const Json& j, RunFacts& f) { f.wall_clock_error = nanoseconds(whole_of<std::int64_t>(j)); }},
+    {"wall_clock_error_ns", [](const Json& j, RunFacts& f) { f.wall_clock_error = nanoseconds(whole_of<std::int64_t>(j)); }},
     {"missing",
      [](const Json& j, RunFacts& f) {
        for (const Json& part : j)

@@ -255,11 +255,13 @@ std::string hosts(const Report& r) {
   if (r.hosts.empty()) return {};
   std::string rows;
   for (const ReportHost& host : r.hosts)
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}<td class=\"wide\">{}</td><td>{}</td>{}<td class=\"wide\">{}</td><td class=\"words\">{}</td></tr>\n",
-                        html_text(host.name), energy_cell(host.joules ? std::optional(host.joules->value) : std::nullopt, host.reason),
-                        host.joules ? fmt::format("{} to {}", to_text(host.joules->low), to_text(host.joules->high)) : "",
-                        host.share ? percent(*host.share) : "", bar_cell(host.share), host.joules ? or_missing(host.mean_watts) : "",
-                        html_text(host_words(host, &host == r.hosts.data())));
+    rows += fmt::format(
+        "<tr><th scope=\"row\">{}</th>{}<td class=\"wide\">{}</td><td>{}</td>{}<td class=\"wide\">{}</td><td "
+        "class=\"words\">{}</td></tr>\n",
+        html_text(host.name), energy_cell(host.joules ? std::optional(host.joules->value) : std::nullopt, host.reason),
+        host.joules ? fmt::format("{} to {}", to_text(host.joules->low), to_text(host.joules->high)) : "",
+        host.share ? percent(*host.share) : "", bar_cell(host.share), host.joules ? or_missing(host.mean_watts) : "",
+        html_text(host_words(host, &host == r.hosts.data())));
   return "<h2>Which hosts used it</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><thead><tr><th scope=\"col\">Host</th><th "
          "scope=\"col\">Energy</th><th scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th></th><th "
          "scope=\"col\">Mean</th><th scope=\"col\" class=\"words\">Known by</th></tr></thead>\n<tbody>\n" +

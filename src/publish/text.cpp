@@ -127,7 +127,8 @@ void add_ranks(const Report& report, std::vector<TableRow>& rows) {
     rows.push_back(std::move(row));
   }
   if (shown.size() < report.ranks.size())
-    rows.push_back({.name = fmt::format("{} others", grouped(static_cast<std::int64_t>(report.ranks.size() - shown.size()))), .energy = ""});
+    rows.push_back(
+        {.name = fmt::format("{} others", grouped(static_cast<std::int64_t>(report.ranks.size() - shown.size()))), .energy = ""});
 }
 
 TableRow process_row(const ReportProcess& p) {

@@ -40,8 +40,10 @@ void fuzz_reader(const std::uint8_t* data, std::size_t size, Read&& read) {
   limits.unpacked_free = 4 << 20;
   TraceInput input = TraceInput::of_bytes({reinterpret_cast<const char*>(data), size}, "fuzz", limits);
   const auto profile = read(input);
-  if (profile) check_profile(*profile);
-  else require(!profile.error().what.empty());
+  if (profile)
+    check_profile(*profile);
+  else
+    require(!profile.error().what.empty());
 }
 
 }  // namespace joulery

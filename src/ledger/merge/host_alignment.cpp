@@ -86,8 +86,13 @@ void use_wall_clocks(const MergeInput& job, const MergeInput& own, Duration shif
 void use_steps(const ClockFit& fit, Duration wall_shift, PlannedHost& host) {
   host.shift = nanoseconds(static_cast<std::int64_t>(std::llround(static_cast<double>(fit.shift.base_units()) / 1e3)) * 1000);
   host.clock = {fit.at + host.shift, fit.drift};
-  host.alignment = {wall_shift - fit.shift, wall_shift - fit.shift_high, wall_shift - fit.shift_low, -fit.drift, -fit.drift_high,
-                    -fit.drift_low, fmt::format("{} common steps", fit.moments)};
+  host.alignment = {wall_shift - fit.shift,
+                    wall_shift - fit.shift_high,
+                    wall_shift - fit.shift_low,
+                    -fit.drift,
+                    -fit.drift_high,
+                    -fit.drift_low,
+                    fmt::format("{} common steps", fit.moments)};
 }
 
 }  // namespace
@@ -96,7 +101,8 @@ std::optional<ClockFit> fit_rounds(const HostRounds& job, const HostRounds& host
   const auto more = static_cast<std::int64_t>(host.ends.size()) - static_cast<std::int64_t>(job.ends.size());
   constexpr std::int64_t most = 64;  // of rounds that one of them may lack at its start
   std::optional<ClockFit> best;
-  for (std::int64_t later = std::max(std::min<std::int64_t>(more, 0), -most); later <= std::min(std::max<std::int64_t>(more, 0), most); ++later) {
+  for (std::int64_t later = std::max(std::min<std::int64_t>(more, 0), -most); later <= std::min(std::max<std::int64_t>(more, 0), most);
+       ++later) {
     const auto fit = better(fit_clock(moments_of(job.ends, host.ends, later)), fit_clock(moments_of(job.begins, host.begins, later)));
     if (fit && (!best || distance(fit->shift, expected) < distance(best->shift, expected))) best = fit;
   }
@@ -123,8 +129,8 @@ void align_host(const std::vector<MergeInput>& inputs, const PlannedHost& first,
     return use_steps(*fit, own.wall_ahead(fit->at) - job.wall_ahead(fit->at + fit->shift), host);
   use_wall_clocks(job, own, wall_shift, host);
   if (job_rounds.ends.size() >= fewest_moments && own_rounds.ends.size() >= fewest_moments)
-    notes.push_back(fmt::format("steps-not-common: {}: its steps do not go with those of {}; the wall clocks lay them on each other", host.name,
-                                first.name));
+    notes.push_back(fmt::format("steps-not-common: {}: its steps do not go with those of {}; the wall clocks lay them on each other",
+                                host.name, first.name));
 }
 
 }  // namespace joulery

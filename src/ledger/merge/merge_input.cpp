@@ -8,7 +8,11 @@ namespace joulery {
 namespace {
 
 Error of_file(const Error& error, const std::string& file) {
-  return {error.code, error.what, error.where.starts_with(file) ? error.where : error.where.empty() ? file : file + ": " + error.where, error.hint};
+  return {error.code, error.what,
+          error.where.starts_with(file) ? error.where
+          : error.where.empty()         ? file
+                                        : file + ": " + error.where,
+          error.hint};
 }
 
 // From the recording's own marks of the run; else from its first reading to its last.

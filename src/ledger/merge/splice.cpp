@@ -5,7 +5,9 @@
 namespace joulery {
 namespace {
 
-bool same_device(const RecordedDevice& a, const RecordedDevice& b) { return a.kind == b.kind && a.name == b.name && a.channels == b.channels; }
+bool same_device(const RecordedDevice& a, const RecordedDevice& b) {
+  return a.kind == b.kind && a.name == b.name && a.channels == b.channels;
+}
 
 // Goes on with `series` after `end`, where it holds something later.
 void append(const Series& series, std::size_t input, std::size_t device, SplicedDevice& spliced, MonoTime& end) {
@@ -24,16 +26,16 @@ std::vector<SplicedDevice> splice_devices(const std::vector<MergeInput>& inputs,
     const Recording& recording = *inputs[input].recording;
     for (std::size_t d = 0; d < recording.devices().size(); ++d) {
       const RecordedDevice& device = recording.devices()[d];
-      const auto known = std::ranges::find_if(devices, [&](const SplicedDevice& s) {
-        return same_device(s.recorded, device) && s.pieces.back().input != input;
-      });
+      const auto known = std::ranges::find_if(
+          devices, [&](const SplicedDevice& s) { return same_device(s.recorded, device) && s.pieces.back().input != input; });
       if (known == devices.end()) {
         devices.push_back({device, {{input, d, 0}}});
         const auto series = host.inputs.size() > 1 ? recording.series(d) : Result<Series>(Series{});
         ends.push_back(series && !series->after.empty() ? series->after.back() : MonoTime{});
         continue;
       }
-      if (const auto series = recording.series(d)) append(*series, input, d, *known, ends[static_cast<std::size_t>(known - devices.begin())]);
+      if (const auto series = recording.series(d))
+        append(*series, input, d, *known, ends[static_cast<std::size_t>(known - devices.begin())]);
     }
   }
   return devices;

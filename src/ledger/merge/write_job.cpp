@@ -156,7 +156,8 @@ void remove_files(const std::string& path) {
 
 }  // namespace
 
-Result<void> write_job(const std::vector<MergeInput>& inputs, const MergePlan& plan, const std::string& version, const std::string& output) {
+Result<void> write_job(const std::vector<MergeInput>& inputs, const MergePlan& plan, const std::string& version,
+                       const std::string& output) {
   const std::string unfinished = fmt::format("{}.unfinished-{}", output, ::getpid());
   if (::access(output.c_str(), F_OK) == 0)
     return fail(ErrorCode::usage, "the recording exists already", output, "give another name, or remove it first");

@@ -23,8 +23,10 @@ void look(Lane& lane) {
   lane.worker = {lane.track, lane.pieces.top_index(), stack.back(), nullptr};
   for (auto event = stack.rbegin(); event != stack.rend() && !lane.worker.op; ++event)
     if ((*event)->kind == EventKind::op) lane.worker.op = *event;
-  if (stack.back()->kind == EventKind::sync) lane.rank = waiting;
-  else lane.rank = lane.worker.op || on_device(stack.back()->kind) ? working : around;
+  if (stack.back()->kind == EventKind::sync)
+    lane.rank = waiting;
+  else
+    lane.rank = lane.worker.op || on_device(stack.back()->kind) ? working : around;
 }
 
 struct Turn {

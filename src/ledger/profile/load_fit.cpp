@@ -45,7 +45,8 @@ std::vector<const Row*> rows_for(const Profile& profile, const Ledger& ledger) {
   for (const Row& row : ledger.rows()) {
     if (row.overlap || !row.track) continue;
     all.push_back(&row);
-    if (row.component.path().starts_with("node/gpu/") || row.component.path().starts_with("node/accelerator/")) accelerators.push_back(&row);
+    if (row.component.path().starts_with("node/gpu/") || row.component.path().starts_with("node/accelerator/"))
+      accelerators.push_back(&row);
   }
   return has_device(profile) && !accelerators.empty() ? accelerators : all;
 }
@@ -77,14 +78,16 @@ Result<LoadFit> fit_load(const Profile& profile, const Ledger& ledger, Interval 
   const std::vector<const Row*> rows = rows_for(profile, ledger);
   if (rows.empty()) return fail(ErrorCode::not_found, "the recording has no power to compare the trace's load with", "", marks_instead);
   Duration step = reading_interval(rows);
-  if (step <= Duration{}) return fail(ErrorCode::not_found, "the recording has too few readings to find the trace in it", "", marks_instead);
+  if (step <= Duration{})
+    return fail(ErrorCode::not_found, "the recording has too few readings to find the trace in it", "", marks_instead);
   step = nanoseconds(std::max(step.base_units(), run.length().base_units() / static_cast<std::int64_t>(most_slots) + 1));
   const std::int64_t trace_slots = (profile.end - profile.begin) / step.base_units();
   const Grid grid = grid_over(run, step, most_slots);
   if (trace_slots < static_cast<std::int64_t>(least_slots) || static_cast<std::int64_t>(grid.count) < trace_slots)
     return fail(ErrorCode::not_found, "the trace is too short, or too long, to be found in the recording by its load", "", marks_instead);
   const std::vector<double> load = busy_series(profile, grid.step);
-  if (load.size() > grid.count || load.empty()) return fail(ErrorCode::not_found, "the trace is longer than the recording", "", marks_instead);
+  if (load.size() > grid.count || load.empty())
+    return fail(ErrorCode::not_found, "the trace is longer than the recording", "", marks_instead);
   const std::vector<double> found = correlate(load, power_series(rows, grid, Duration{}));
   std::size_t best = 0;
   for (std::size_t i = 1; i < found.size(); ++i)
@@ -101,7 +104,8 @@ Result<LoadFit> fit_load(const Profile& profile, const Ledger& ledger, Interval 
   std::int64_t reach = static_cast<std::int64_t>(std::max(best - low, high - best)) + 1;
   // Where a place farther away fits nearly as well, the truth may be there.
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i] >= fit.correlation - nearly) reach = std::max(reach, std::abs(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(best)) + 1);
+    if (found[i] >= fit.correlation - nearly)
+      reach = std::max(reach, std::abs(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(best)) + 1);
   fit.error = nanoseconds(reach * grid.step.base_units());
   fit.offset_ns = grid.edge(best).ns - profile.begin;
   return fit;

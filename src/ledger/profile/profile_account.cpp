@@ -64,7 +64,8 @@ class Accountant {
     if (energy_) clock = EnergyClock{&energy_->ledger, &energy_->clock};
     std::vector<ActivitySide> sides = activity_of(*profile_, clock);
     for (const ActivitySide& side : sides) add_side(side);
-    if (energy_) account_.how = !fitted_ ? "share of time" : by_time_ ? "fitted powers, and share of time where none fits" : "fitted powers";
+    if (energy_)
+      account_.how = !fitted_ ? "share of time" : by_time_ ? "fitted powers, and share of time where none fits" : "fitted powers";
     sum_sides();
     add_lines();
     add_steps();
@@ -124,7 +125,8 @@ class Accountant {
     for (std::size_t i = 0; i < side.cells.size(); ++i) cells_of[side.cells[i].work].push_back(i);
     for (std::size_t work = 0; work < cells_of.size(); ++work) {
       std::vector<double> weights;
-      for (const std::size_t cell : cells_of[work]) weights.push_back(works.fitted ? side.cells[cell].seconds : std::max(0.0, side.cells[cell].joules));
+      for (const std::size_t cell : cells_of[work])
+        weights.push_back(works.fitted ? side.cells[cell].seconds : std::max(0.0, side.cells[cell].joules));
       const std::vector<Energy> parts = split(works.works[work], weights);
       double sum = 0;
       for (const double weight : weights) sum += weight;
@@ -168,8 +170,9 @@ class Accountant {
     }
     for (const ProfileSide& side : account_.sides)
       if (energy_ && !side.energy)
-        account_.notes.push_back(side.device < 0 ? "no meter measured the host: its operators have time alone"
-                                                 : "no meter measured device " + std::to_string(side.device) + ": its kernels have time alone");
+        account_.notes.push_back(side.device < 0
+                                     ? "no meter measured the host: its operators have time alone"
+                                     : "no meter measured device " + std::to_string(side.device) + ": its kernels have time alone");
   }
 
   void add_lines() {

@@ -26,8 +26,10 @@ void give_rows(const Ledger& ledger, std::vector<ActivitySide>& sides) {
   std::vector<const Row*> accelerators;
   for (const Row& row : ledger.rows()) {
     if (row.overlap || !row.track) continue;
-    if (accelerator_number(row.component)) accelerators.push_back(&row);
-    else sides.front().rows.push_back(&row);
+    if (accelerator_number(row.component))
+      accelerators.push_back(&row);
+    else
+      sides.front().rows.push_back(&row);
   }
   if (sides.size() == 2 && accelerators.size() == 1) {
     sides[1].rows.push_back(accelerators.front());

@@ -57,17 +57,19 @@ bool overlaps(const Profile& profile, const Known& known, Interval run) {
 
 std::unexpected<Error> other_time(const Profile& profile, const Known& known, const ClockEvidence& evidence) {
   const std::int64_t to_wall = profile.clock == ProfileClock::wall ? 0 : -known.offset_ns;
-  return fail(ErrorCode::usage, "the trace and the recording are not of the same time",
-              fmt::format("trace from {}, run from {}", wall_text(profile.begin + to_wall), wall_text(evidence.run.begin.ns - known.offset_ns)),
-              "name the recording of this run; or, where a clock was wrong, say --clock load");
+  return fail(
+      ErrorCode::usage, "the trace and the recording are not of the same time",
+      fmt::format("trace from {}, run from {}", wall_text(profile.begin + to_wall), wall_text(evidence.run.begin.ns - known.offset_ns)),
+      "name the recording of this run; or, where a clock was wrong, say --clock load");
 }
 
 std::optional<TraceClock> by_marks(const Profile& profile, const ClockEvidence& evidence, const std::optional<Known>& known) {
   const auto fit = fit_steps(profile.steps, evidence.steps, known ? std::optional(known->offset_ns) : std::nullopt);
   if (!fit) return std::nullopt;
   std::string words = fmt::format("{} steps that trace and recording both know", fit->pairs);
-  if (known) words += fmt::format("; the clocks by themselves say {} {}", to_text(nanoseconds(std::abs(fit->offset_ns - known->offset_ns))),
-                                  fit->offset_ns < known->offset_ns ? "later" : "earlier");
+  if (known)
+    words += fmt::format("; the clocks by themselves say {} {}", to_text(nanoseconds(std::abs(fit->offset_ns - known->offset_ns))),
+                         fit->offset_ns < known->offset_ns ? "later" : "earlier");
   return TraceClock{fit->offset_ns, ClockMethod::marks, fit->error, std::move(words)};
 }
 

@@ -63,7 +63,8 @@ std::string group_name(const OperatorGroup& group, const Columns& columns) {
   std::string name;
   for (std::size_t i = 0; i < std::min(most_names, group.members.size()); ++i) {
     const std::size_t member = group.members[i];
-    name += (name.empty() ? "" : " + ") + (member < columns.names.size() ? (columns.names[member].empty() ? "host code" : columns.names[member]) : "the rest");
+    name += (name.empty() ? "" : " + ") +
+            (member < columns.names.size() ? (columns.names[member].empty() ? "host code" : columns.names[member]) : "the rest");
   }
   if (group.members.size() > most_names) name += " + " + std::to_string(group.members.size() - most_names) + " more";
   return name;
@@ -107,7 +108,8 @@ class SideFit {
   void finish() { told_->fitted = fitted_ > unfitted_; }
 
  private:
-  void add_column(const OperatorPowers& powers, const Columns& columns, std::size_t column, const std::vector<std::uint32_t>& works, Energy row) {
+  void add_column(const OperatorPowers& powers, const Columns& columns, std::size_t column, const std::vector<std::uint32_t>& works,
+                  Energy row) {
     std::vector<double> weights;
     for (const std::uint32_t work : works) weights.push_back(side_->works[work].seconds);
     const std::vector<Energy> shares = split(powers.energy[column], weights);
@@ -120,7 +122,8 @@ class SideFit {
         continue;
       }
       add_bounds(works[i], std::nullopt, std::nullopt);
-      if (row >= greatest_merged_) told_->merged[works[i]] = group.members.size() > 1 ? group_name(group, columns) : "what is too rare to be told apart";
+      if (row >= greatest_merged_)
+        told_->merged[works[i]] = group.members.size() > 1 ? group_name(group, columns) : "what is too rare to be told apart";
     }
     greatest_merged_ = std::max(greatest_merged_, row);
   }
@@ -166,11 +169,13 @@ WorkEnergy work_energy(const Profile& profile, const ActivitySide& side, const s
       columns = columns_of(profile, side);
       activities = activities_of(profile, side, *columns, clock);
     }
-    OperatorQuestion question{columns->names, activities, std::move(readings->readings), when, *row_energy[i], side.device < 0,
-                              clock.error > agreeing_clocks ? clock.error : Duration{}};
+    OperatorQuestion question{columns->names, activities,     std::move(readings->readings),
+                              when,           *row_energy[i], side.device<0, clock.error> agreeing_clocks ? clock.error : Duration{}};
     const OperatorPowers powers = activities.size() > most_activities ? OperatorPowers{} : solve_operators(question);
-    if (powers.solved) fit.by_powers(powers, *columns, row_energy[i]->value);
-    else fit.by_time(row_energy[i]->value);
+    if (powers.solved)
+      fit.by_powers(powers, *columns, row_energy[i]->value);
+    else
+      fit.by_time(row_energy[i]->value);
   }
   fit.finish();
   return told;

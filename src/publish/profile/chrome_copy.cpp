@@ -26,7 +26,9 @@ void append_event(std::string& out, const ChromeEvent& event, const std::string&
 class Copier {
  public:
   Copier(TraceInput& input, const EnergyFinder& energy, const PutBytes& put)
-      : input_(&input), energy_(&energy), put_(&put), placer_(input.limits()), scanner_(input, [this](std::string_view bytes) { write(bytes); }) {}
+      : input_(&input), energy_(&energy), put_(&put), placer_(input.limits()), scanner_(input, [this](std::string_view bytes) {
+          write(bytes);
+        }) {}
 
   Result<void> copy() {
     for (;;) {
@@ -55,7 +57,8 @@ class Copier {
   void copy_event(const ChromeEvent& event) {
     any_ = true;
     const auto placed = placer_.place(event);
-    const auto joules = placed ? energy_->find(placed->track, placed->begin + energy_->profile().base_ns, placed->duration, placed->name) : std::nullopt;
+    const auto joules =
+        placed ? energy_->find(placed->track, placed->begin + energy_->profile().base_ns, placed->duration, placed->name) : std::nullopt;
     if (!joules) return write(event.text);
     append_event(out_, event, energy_arguments(*joules));
     write("");
@@ -87,6 +90,8 @@ std::string energy_arguments(const EventJoules& joules) {
   return fmt::format(R"("energy_j":{:.9g},"energy_self_j":{:.9g},"energy_quality":"estimated")", joules.whole, joules.own);
 }
 
-Result<void> copy_chrome_trace(TraceInput& input, const EnergyFinder& energy, const PutBytes& put) { return Copier(input, energy, put).copy(); }
+Result<void> copy_chrome_trace(TraceInput& input, const EnergyFinder& energy, const PutBytes& put) {
+  return Copier(input, energy, put).copy();
+}
 
 }  // namespace joulery

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t most_points = 100'000;   // of a component, that a viewer still opens
 
 std::string counter(const std::string& name, std::int64_t ns, double watts) {
-  return fmt::format(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{},"args":{{"W":{:.3f}}}}})", json_quoted(name), power_pid, microseconds_text(ns), watts);
+  return fmt::format(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{},"args":{{"W":{:.3f}}}}})", json_quoted(name), power_pid,
+                     microseconds_text(ns), watts);
 }
 
 bool put_row(const Row& row, const Profile& profile, const ProfileEnergySource& source, std::int64_t base_ns,
@@ -43,8 +44,10 @@ std::string microseconds_text(std::int64_t ns) {
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-bool put_power_counters(const Profile& profile, const ProfileEnergySource& source, std::int64_t base_ns, const std::function<bool(const std::string&)>& put) {
-  if (!put(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"joulery: power"}}}})", power_pid))) return false;
+bool put_power_counters(const Profile& profile, const ProfileEnergySource& source, std::int64_t base_ns,
+                        const std::function<bool(const std::string&)>& put) {
+  if (!put(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"joulery: power"}}}})", power_pid)))
+    return false;
   for (const Row& row : source.ledger.rows())
     if (row.track && !put_row(row, profile, source, base_ns, put)) return false;
   return true;

@@ -19,6 +19,7 @@ std::string microseconds_text(std::int64_t ns);
 // Calls `put(json)` with each counter event of Chrome's format: one for each reading of each counted component within the
 // profile, with the mean power until the next, and one "unknown" stretch for each gap. Times are those of the profile less
 // `base_ns`. False as soon as `put` is.
-bool put_power_counters(const Profile& profile, const ProfileEnergySource& source, std::int64_t base_ns, const std::function<bool(const std::string&)>& put);
+bool put_power_counters(const Profile& profile, const ProfileEnergySource& source, std::int64_t base_ns,
+                        const std::function<bool(const std::string&)>& put);
 
 }  // namespace joulery

@@ -15,7 +15,8 @@ class ChromeWriter {
   Result<void> write() {
     // Times begin at 0 and the base says of what: 19 digits are more than a viewer's numbers hold.
     base_ = profile_->begin;
-    out_ = fmt::format(R"({{"displayTimeUnit":"ns","baseTimeNanoseconds":{},"traceEvents":[)", profile_->clock == ProfileClock::wall ? base_ : 0);
+    out_ = fmt::format(R"({{"displayTimeUnit":"ns","baseTimeNanoseconds":{},"traceEvents":[)",
+                       profile_->clock == ProfileClock::wall ? base_ : 0);
     for (std::uint32_t track = 0; track < profile_->tracks.size() && !failed_; ++track) write_track(track);
     if (energy_->source())
       put_power_counters(*profile_, *energy_->source(), base_, [&](const std::string& event) {
@@ -45,16 +46,19 @@ class ChromeWriter {
     if (track.events.empty()) return;
     const std::int64_t pid = track.device >= 0 ? track.device : track.process;
     const std::string process = track.device >= 0 ? fmt::format("device {}", track.device) : std::string("host");
-    put_event(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, number, json_quoted(process)));
-    put_event(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, number, json_quoted(track.name)));
+    put_event(
+        fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, number, json_quoted(process)));
+    put_event(
+        fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, number, json_quoted(track.name)));
     for (const ProfileEvent& event : track.events) {
       if (failed_) return;
       const std::string_view name = profile_->name(event.name);
       const auto joules = energy_->find(number, event.begin, event.duration, name);
       std::string args = joules ? energy_arguments(*joules) : "";
       if (event.layer != 0) args += fmt::format("{}\"layer\":{}", args.empty() ? "" : ",", json_quoted(profile_->name(event.layer)));
-      put_event(fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})", name_of(event.kind), json_quoted(name), pid,
-                            number, microseconds_text(event.begin - base_), microseconds_text(event.duration), args));
+      put_event(fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})", name_of(event.kind),
+                            json_quoted(name), pid, number, microseconds_text(event.begin - base_), microseconds_text(event.duration),
+                            args));
     }
   }
 

@@ -79,8 +79,10 @@ void write_energy(JsonWriter& json, const ProfileAccount& account) {
     json.begin_object();
     json.key("side").text(side.device < 0 ? "host" : "device");
     json.key("device");
-    if (side.device < 0) json.null();
-    else json.whole(side.device);
+    if (side.device < 0)
+      json.null();
+    else
+      json.whole(side.device);
     json.key("components").begin_array();
     for (const std::string& component : side.components) json.text(component);
     json.end_array();
@@ -99,8 +101,10 @@ void write_steps(JsonWriter& json, const ProfileAccount& account) {
     json.begin_object();
     json.key("name").text(step.name);
     json.key("number");
-    if (step.number < 0) json.null();
-    else json.whole(step.number);
+    if (step.number < 0)
+      json.null();
+    else
+      json.whole(step.number);
     seconds_of(json, "begin_s", step.begin);
     seconds_of(json, "duration_s", step.length);
     json.key("joules").energy(step.energy);
@@ -145,8 +149,10 @@ void write_lines(JsonWriter& json, const ProfileAccount& account) {
   json.key("gaps").begin_array();
   for (const GapLine& gap : account.gaps) {
     json.begin_object().key("side").text(gap.device < 0 ? "host" : "device").key("device");
-    if (gap.device < 0) json.null();
-    else json.whole(gap.device);
+    if (gap.device < 0)
+      json.null();
+    else
+      json.whole(gap.device);
     json.key("static").boolean(gap.all_the_time);
     seconds_of(json, "duration_s", gap.time);
     json.key("joules").energy(gap.energy);
@@ -160,8 +166,10 @@ void write_memory(JsonWriter& json, const Profile& profile) {
   json.key("memory").begin_array();
   for (const ProfileMemory& memory : profile.memory) {
     json.begin_object().key("side").text(memory.device < 0 ? "host" : "device").key("device");
-    if (memory.device < 0) json.null();
-    else json.whole(memory.device);
+    if (memory.device < 0)
+      json.null();
+    else
+      json.whole(memory.device);
     json.key("peak_used_bytes").whole(memory.peak_used).key("peak_reserved_bytes").whole(memory.peak_reserved);
     json.end_object();
   }

@@ -17,14 +17,18 @@ constexpr int widest_name = 60;
 
 class Tables {
  public:
-  Tables(const ToldProfile& told, std::size_t most, const TextStyle& style) : told_(&told), account_(&told.account), most_(most), style_(&style) {}
+  Tables(const ToldProfile& told, std::size_t most, const TextStyle& style)
+      : told_(&told), account_(&told.account), most_(most), style_(&style) {}
 
   std::string text() {
     steps();
     phases();
-    section("Operator", account_->operators, [](const OperatorLine& line) { return std::pair(line.name, line.merged.empty() ? "" : "not told apart: " + line.merged); });
-    section("Kernel", account_->kernels, [](const KernelLine& line) { return std::pair(line.name, line.merged.empty() ? "" : "not told apart: " + line.merged); });
-    section("Layer", account_->layers, [](const LayerLine& line) { return std::pair(line.path.empty() ? "(of no layer)" : line.path, std::string()); });
+    section("Operator", account_->operators,
+            [](const OperatorLine& line) { return std::pair(line.name, line.merged.empty() ? "" : "not told apart: " + line.merged); });
+    section("Kernel", account_->kernels,
+            [](const KernelLine& line) { return std::pair(line.name, line.merged.empty() ? "" : "not told apart: " + line.merged); });
+    section("Layer", account_->layers,
+            [](const LayerLine& line) { return std::pair(line.path.empty() ? "(of no layer)" : line.path, std::string()); });
     gaps();
     return table_text(std::move(rows_), *style_);
   }
@@ -34,11 +38,18 @@ class Tables {
 
   void heading(std::string name) {
     if (!rows_.empty()) rows_.push_back({.heading = true});
-    rows_.push_back({.heading = true, .name = std::move(name), .energy = energy() ? "energy" : "time", .share = "share",
-                     .watts = energy() ? "time" : "", .peak = "calls", .words = energy() ? "known by" : ""});
+    rows_.push_back({.heading = true,
+                     .name = std::move(name),
+                     .energy = energy() ? "energy" : "time",
+                     .share = "share",
+                     .watts = energy() ? "time" : "",
+                     .peak = "calls",
+                     .words = energy() ? "known by" : ""});
   }
 
-  std::string name_of(const std::string& name) const { return "  " + clipped(printable(name, style_->unicode), widest_name, style_->unicode); }
+  std::string name_of(const std::string& name) const {
+    return "  " + clipped(printable(name, style_->unicode), widest_name, style_->unicode);
+  }
 
   TableRow row(std::string name, std::optional<Energy> joules, Duration time, std::int64_t calls, std::string words) {
     TableRow row{.name = std::move(name)};
@@ -47,7 +58,8 @@ class Tables {
       if (account_->length > Duration{}) row.bar = std::min(1.0, time / account_->length), row.share = percent(*row.bar);
     } else {
       row.energy = joules ? to_text(*joules) : "missing";
-      if (joules && *account_->energy > Energy{}) row.bar = std::clamp(*joules / *account_->energy, 0.0, 1.0), row.share = percent(*row.bar);
+      if (joules && *account_->energy > Energy{})
+        row.bar = std::clamp(*joules / *account_->energy, 0.0, 1.0), row.share = percent(*row.bar);
       row.watts = to_text(time);
     }
     if (calls > 0) row.peak = grouped(calls);
@@ -57,7 +69,9 @@ class Tables {
 
   static std::string words_of(const ProfileFigures& figures, const std::string& extra) {
     std::string words;
-    if (figures.energy) words = figures.low && figures.high ? fmt::format("{} to {}", to_text(*figures.low), to_text(*figures.high)) : std::string(joulery::name_of(figures.quality));
+    if (figures.energy)
+      words = figures.low && figures.high ? fmt::format("{} to {}", to_text(*figures.low), to_text(*figures.high))
+                                          : std::string(joulery::name_of(figures.quality));
     if (!extra.empty()) words += (words.empty() ? "" : "; ") + extra;
     return words;
   }
@@ -81,24 +95,31 @@ class Tables {
     const std::size_t shown = most_ == 0 ? account_->steps.size() : std::min(most_, account_->steps.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const StepLine& step = account_->steps[i];
-      rows_.push_back(row(name_of(step.number >= 0 && !step.name.ends_with(std::to_string(step.number)) ? fmt::format("{} {}", step.name, step.number) : step.name),
-                          step.energy, step.length, 0, step.energy ? std::string(joulery::name_of(account_->quality)) : ""));
+      rows_.push_back(
+          row(name_of(step.number >= 0 && !step.name.ends_with(std::to_string(step.number)) ? fmt::format("{} {}", step.name, step.number)
+                                                                                            : step.name),
+              step.energy, step.length, 0, step.energy ? std::string(joulery::name_of(account_->quality)) : ""));
     }
-    if (shown < account_->steps.size()) rows_.push_back({.name = fmt::format("  and {} more", account_->steps.size() - shown), .dim = true});
+    if (shown < account_->steps.size())
+      rows_.push_back({.name = fmt::format("  and {} more", account_->steps.size() - shown), .dim = true});
   }
 
   void phases() {
     if (account_->phases.size() < 2) return;
     heading("Phase");
     for (const PhaseLine& phase : account_->phases)
-      rows_.push_back(row(name_of(phase.name), phase.energy, phase.length, 0, phase.energy ? std::string(joulery::name_of(account_->quality)) : ""));
+      rows_.push_back(
+          row(name_of(phase.name), phase.energy, phase.length, 0, phase.energy ? std::string(joulery::name_of(account_->quality)) : ""));
   }
 
   void gaps() {
     heading("Gap");
     for (const GapLine& gap : account_->gaps)
-      rows_.push_back(row(fmt::format("  {}: {}", gap.device < 0 ? "host" : fmt::format("device {}", gap.device), gap.all_the_time ? "static power, always" : gap.device < 0 ? "nothing traced ran" : "no kernel ran"), gap.energy, gap.time, 0,
-                          gap.energy ? std::string(joulery::name_of(gap.quality)) : ""));
+      rows_.push_back(row(fmt::format("  {}: {}", gap.device < 0 ? "host" : fmt::format("device {}", gap.device),
+                                      gap.all_the_time ? "static power, always"
+                                      : gap.device < 0 ? "nothing traced ran"
+                                                       : "no kernel ran"),
+                          gap.energy, gap.time, 0, gap.energy ? std::string(joulery::name_of(gap.quality)) : ""));
   }
 
   const ToldProfile* told_;
@@ -112,7 +133,8 @@ std::string energy_words(const ToldProfile& told) {
   const ProfileAccount& account = told.account;
   if (told.recording.empty()) return "time alone: without --recording FILE nothing is known of energy";
   if (!account.energy) return "time alone: the recording knows no energy of this time";
-  return fmt::format("{}{}, {}; operators by {}", account.partial ? "at least " : "", to_text(*account.energy), name_of(account.quality), account.how);
+  return fmt::format("{}{}, {}; operators by {}", account.partial ? "at least " : "", to_text(*account.energy), name_of(account.quality),
+                     account.how);
 }
 
 }  // namespace
@@ -122,12 +144,15 @@ std::string profile_text(const ToldProfile& told, std::size_t rows, const TextSt
   style.width = std::max(40, style.width);
   const Profile& profile = told.profile;
   std::string out = Tables(told, rows, style).text() + "\n";
-  out += labelled("Trace", fmt::format("{}: {}{}{}, {} events over {}", printable(told.trace, style.unicode), profile.format,
-                                       profile.framework.empty() ? "" : " of ", profile.framework, grouped(static_cast<std::int64_t>(profile.event_count())),
-                                       to_text(told.account.length)), style);
+  out += labelled("Trace",
+                  fmt::format("{}: {}{}{}, {} events over {}", printable(told.trace, style.unicode), profile.format,
+                              profile.framework.empty() ? "" : " of ", profile.framework,
+                              grouped(static_cast<std::int64_t>(profile.event_count())), to_text(told.account.length)),
+                  style);
   out += labelled("Energy", energy_words(told), style, told.account.energy ? Ink::strong : Ink::fair);
   if (told.clock)
-    out += labelled("Clock", fmt::format("by {}, to {}: {}", name_of(told.clock->method), to_text(told.clock->error), told.clock->words), style);
+    out += labelled("Clock", fmt::format("by {}, to {}: {}", name_of(told.clock->method), to_text(told.clock->error), told.clock->words),
+                    style);
   for (const std::string& note : profile.notes) out += labelled("Note", note, style, Ink::fair);
   for (const std::string& note : told.account.notes) out += labelled("Note", note, style, Ink::fair);
   return out;

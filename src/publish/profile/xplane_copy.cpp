@@ -71,11 +71,14 @@ class XplaneCopier {
   }
 
   // A message whose size changes: counted in the first walk, and written with that size in the second.
-  Result<void> nested(const ProtoField& field, std::vector<std::uint64_t>& sizes, std::size_t& next, Result<void> (XplaneCopier::*inside)(std::uint64_t)) {
+  Result<void> nested(const ProtoField& field, std::vector<std::uint64_t>& sizes, std::size_t& next,
+                      Result<void> (XplaneCopier::*inside)(std::uint64_t)) {
     const std::uint64_t end = stream_.offset() + field.value;
     const std::size_t own = next++;
-    if (counting_) sizes.resize(std::max(sizes.size(), own + 1));
-    else if (own >= sizes.size()) return fail(ErrorCode::io, "the trace changed while it was copied", stream_.input().name());
+    if (counting_)
+      sizes.resize(std::max(sizes.size(), own + 1));
+    else if (own >= sizes.size())
+      return fail(ErrorCode::io, "the trace changed while it was copied", stream_.input().name());
     if (!counting_) head({field.number, 2, sizes[own]});
     const std::uint64_t before = emitted_;
     if (const auto copied = (this->*inside)(end); !copied) return copied;

@@ -149,7 +149,9 @@ class KinetoReader {
   }
 
   // PyTorch's own bookkeeping.
-  static bool is_bookkeeping(std::string_view pid) { return !pid.empty() && pid.front() == '"' && (pid == "\"Spans\"" || pid == "\"Traces\""); }
+  static bool is_bookkeeping(std::string_view pid) {
+    return !pid.empty() && pid.front() == '"' && (pid == "\"Spans\"" || pid == "\"Traces\"");
+  }
 
   std::optional<Placed> place_complete(const ChromeEvent& raw) {
     if (is_bookkeeping(raw.pid)) return std::nullopt;
@@ -166,11 +168,14 @@ class KinetoReader {
     refine(event, raw);
     std::int64_t id = 0;
     if (event.kind != EventKind::step) {
-      if (integer_token(event.kind == EventKind::op ? raw.sequence : raw.correlation, id) && id >= 0) event.correlation = ProfileBuilder::link(id);
+      if (integer_token(event.kind == EventKind::op ? raw.sequence : raw.correlation, id) && id >= 0)
+        event.correlation = ProfileBuilder::link(id);
       if (integer_token(raw.external, id) && id > 0) event.external = ProfileBuilder::link(id);
     }
-    if (const std::string_view path = inside(raw.module_path); !path.empty()) event.layer = builder_.layer(path) & 0xffffff;
-    else if (!raw.op_path.empty()) event.layer = builder_.layer(scope_of(inside(raw.op_path))) & 0xffffff;
+    if (const std::string_view path = inside(raw.module_path); !path.empty())
+      event.layer = builder_.layer(path) & 0xffffff;
+    else if (!raw.op_path.empty())
+      event.layer = builder_.layer(scope_of(inside(raw.op_path))) & 0xffffff;
     return {track_of(raw, category), event};
   }
 
@@ -183,7 +188,8 @@ class KinetoReader {
         if (name.starts_with(module_prefix)) event.kind = EventKind::module;
         break;
       case EventKind::runtime:
-        if (std::ranges::any_of(waits, [&](std::string_view wait) { return name.find(wait) != std::string_view::npos; })) event.kind = EventKind::sync;
+        if (std::ranges::any_of(waits, [&](std::string_view wait) { return name.find(wait) != std::string_view::npos; }))
+          event.kind = EventKind::sync;
         break;
       case EventKind::annotation:
       case EventKind::op:

@@ -32,18 +32,35 @@ struct Table {
 
 // The columns of each kind, in this order: start, end, name (text's id or none), device, stream, correlation, global pid or tid, bytes.
 const Table tables[] = {
-    {"CUPTI_ACTIVITY_KIND_KERNEL", EventKind::kernel, {"start", "end", "shortName", "deviceId", "streamId", "correlationId", "globalPid", nullptr}, 5},
-    {"CUPTI_ACTIVITY_KIND_MEMCPY", EventKind::copy, {"start", "end", nullptr, "deviceId", "streamId", "correlationId", "globalPid", "bytes"}, 2},
-    {"CUPTI_ACTIVITY_KIND_MEMSET", EventKind::copy, {"start", "end", nullptr, "deviceId", "streamId", "correlationId", "globalPid", "bytes"}, 2},
-    {"CUPTI_ACTIVITY_KIND_RUNTIME", EventKind::runtime, {"start", "end", "nameId", nullptr, nullptr, "correlationId", "globalTid", nullptr}, 3},
-    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", EventKind::sync, {"start", "end", nullptr, "deviceId", "streamId", "correlationId", "globalPid", nullptr}, 2},
+    {"CUPTI_ACTIVITY_KIND_KERNEL",
+     EventKind::kernel,
+     {"start", "end", "shortName", "deviceId", "streamId", "correlationId", "globalPid", nullptr},
+     5},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY",
+     EventKind::copy,
+     {"start", "end", nullptr, "deviceId", "streamId", "correlationId", "globalPid", "bytes"},
+     2},
+    {"CUPTI_ACTIVITY_KIND_MEMSET",
+     EventKind::copy,
+     {"start", "end", nullptr, "deviceId", "streamId", "correlationId", "globalPid", "bytes"},
+     2},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME",
+     EventKind::runtime,
+     {"start", "end", "nameId", nullptr, nullptr, "correlationId", "globalTid", nullptr},
+     3},
+    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+     EventKind::sync,
+     {"start", "end", nullptr, "deviceId", "streamId", "correlationId", "globalPid", nullptr},
+     2},
 };
 enum Column { start, end, name, device, stream, correlation, global, bytes };
 
 constexpr int push_pop_range = 59;                    // of NVTX_EVENTS.eventType
 constexpr std::int64_t id_span = 0x1000000;           // globalTid = ... pid * span + tid
 
-bool is_wait(std::string_view call) { return call.find("Synchronize") != std::string_view::npos || call.find("EventQuery") != std::string_view::npos; }
+bool is_wait(std::string_view call) {
+  return call.find("Synchronize") != std::string_view::npos || call.find("EventQuery") != std::string_view::npos;
+}
 
 class NsysReader {
  public:
@@ -56,7 +73,9 @@ class NsysReader {
     for (const Table& table : tables)
       if (const auto rows = read_table(table); !rows) return std::unexpected(rows.error());
     if (const auto ranges = read_ranges(); !ranges) return std::unexpected(ranges.error());
-    if (!any_table_) return fail(ErrorCode::format, "the database has none of nsys' tables", input_->name(), "make it with: nsys export --type sqlite REPORT.nsys-rep");
+    if (!any_table_)
+      return fail(ErrorCode::format, "the database has none of nsys' tables", input_->name(),
+                  "make it with: nsys export --type sqlite REPORT.nsys-rep");
     Profile& profile = builder_.profile();
     if (start_ns_ != 0) {
       for (ProfileTrack& track : profile.tracks)
@@ -79,7 +98,8 @@ class NsysReader {
       // Read-only: SQLite neither frees nor writes the bytes.
       auto* const data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(in_memory.data()));
       if (code == SQLITE_OK)
-        code = sqlite3_deserialize(database, "main", data, static_cast<sqlite3_int64>(in_memory.size()), static_cast<sqlite3_int64>(in_memory.size()), SQLITE_DESERIALIZE_READONLY);
+        code = sqlite3_deserialize(database, "main", data, static_cast<sqlite3_int64>(in_memory.size()),
+                                   static_cast<sqlite3_int64>(in_memory.size()), SQLITE_DESERIALIZE_READONLY);
     }
     database_.reset(database);
     if (code != SQLITE_OK) return fail(ErrorCode::io, std::string("cannot open the database: ") + sqlite3_errstr(code), input_->name());
@@ -90,7 +110,8 @@ class NsysReader {
   }
 
   std::unexpected<Error> damaged(const char* table) const {
-    return fail(ErrorCode::format, std::string("the database is damaged: ") + sqlite3_errmsg(database_.get()), input_->name() + ": table " + table);
+    return fail(ErrorCode::format, std::string("the database is damaged: ") + sqlite3_errmsg(database_.get()),
+                input_->name() + ": table " + table);
   }
 
   Result<Statement> prepare(const std::string& sql, const char* table) const {
@@ -134,9 +155,8 @@ class NsysReader {
     const auto columns = columns_of("StringIds");
     if (!columns) return std::unexpected(columns.error());
     if (!columns->contains("id") || !columns->contains("value")) return {};
-    return each_row("SELECT id, value FROM StringIds", "StringIds", [&](sqlite3_stmt* row) {
-      names_[sqlite3_column_int64(row, 0)] = builder_.profile().names.add(text_at(row, 1));
-    });
+    return each_row("SELECT id, value FROM StringIds", "StringIds",
+                    [&](sqlite3_stmt* row) { names_[sqlite3_column_int64(row, 0)] = builder_.profile().names.add(text_at(row, 1)); });
   }
 
   // The time of day of the trace's 0.
@@ -176,7 +196,8 @@ class NsysReader {
   void add_row(const Table& table, sqlite3_stmt* row, std::string_view otherwise) {
     ProfileEvent event{.begin = sqlite3_column_int64(row, start), .name = name_of_row(row, name, otherwise), .kind = table.kind};
     if (__builtin_sub_overflow(sqlite3_column_int64(row, end), event.begin, &event.duration)) return builder_.count_left_out();
-    if (sqlite3_column_type(row, correlation) != SQLITE_NULL) event.correlation = ProfileBuilder::link(sqlite3_column_int64(row, correlation));
+    if (sqlite3_column_type(row, correlation) != SQLITE_NULL)
+      event.correlation = ProfileBuilder::link(sqlite3_column_int64(row, correlation));
     if (event.kind == EventKind::runtime && is_wait(builder_.profile().names[event.name])) event.kind = EventKind::sync;
     const bool on_host = table.kind == EventKind::runtime;
     const std::uint32_t track = on_host ? host_track(sqlite3_column_int64(row, global)) : device_track(row, table.kind == EventKind::sync);
@@ -209,13 +230,16 @@ class NsysReader {
     any_table_ = true;
     const std::string text = columns->contains("text") ? "text" : "NULL", text_id = columns->contains("textId") ? "textId" : "NULL";
     const std::string only = columns->contains("eventType") ? " AND eventType = " + std::to_string(push_pop_range) : "";
-    return each_row("SELECT start, \"end\", globalTid, " + text + ", " + text_id + " FROM NVTX_EVENTS WHERE \"end\" IS NOT NULL" + only + " ORDER BY start",
+    return each_row("SELECT start, \"end\", globalTid, " + text + ", " + text_id + " FROM NVTX_EVENTS WHERE \"end\" IS NOT NULL" + only +
+                        " ORDER BY start",
                     "NVTX_EVENTS", [&](sqlite3_stmt* row) { add_range(row); });
   }
 
   void add_range(sqlite3_stmt* row) {
     const std::string_view text = text_at(row, 3);
-    ProfileEvent event{.begin = sqlite3_column_int64(row, 0), .name = text.empty() ? name_of_row(row, 4, "range") : builder_.profile().names.add(text), .kind = EventKind::annotation};
+    ProfileEvent event{.begin = sqlite3_column_int64(row, 0),
+                       .name = text.empty() ? name_of_row(row, 4, "range") : builder_.profile().names.add(text),
+                       .kind = EventKind::annotation};
     if (__builtin_sub_overflow(sqlite3_column_int64(row, 1), event.begin, &event.duration)) return builder_.count_left_out();
     const std::int64_t step = step_number(builder_.profile().names[event.name]);
     if (step >= 0) {

@@ -14,8 +14,8 @@ namespace {
 
 // Field numbers of perfetto/trace/*.proto.
 constexpr std::uint32_t trace_packet = 1;
-constexpr std::uint32_t packet_clock_snapshot = 6, packet_timestamp = 8, packet_sequence = 10, packet_track_event = 11, packet_interned = 12,
-                        packet_flags = 13, packet_clock_id = 58, packet_defaults = 59, packet_track_descriptor = 60;
+constexpr std::uint32_t packet_clock_snapshot = 6, packet_timestamp = 8, packet_sequence = 10, packet_track_event = 11,
+                        packet_interned = 12, packet_flags = 13, packet_clock_id = 58, packet_defaults = 59, packet_track_descriptor = 60;
 constexpr std::uint32_t event_type = 9, event_track = 11, event_name_id = 10, event_name = 23;
 constexpr std::uint64_t slice_begin = 1, slice_end = 2, cleared = 1;   // of TrackEvent.type, and of the sequence flags
 constexpr std::uint32_t track_uuid = 1, track_name = 2, track_process = 3, track_thread = 4, track_parent = 5;
@@ -65,7 +65,8 @@ class PerfettoReader {
       if (builder_.full() || held_ > stream_.input().limits().memory / 4) return builder_.too_big(stream_.input());
     }
     if (builder_.profile().event_count() == 0)
-      return fail(ErrorCode::unsupported, "the trace holds no slices of programs", stream_.input().name(), "record track events: the kernel's own are not read");
+      return fail(ErrorCode::unsupported, "the trace holds no slices of programs", stream_.input().name(),
+                  "record track events: the kernel's own are not read");
     finish();
     return builder_.finish();
   }
@@ -197,7 +198,9 @@ class PerfettoReader {
     TrackInfo& info = tracks_[track];
     if (type == slice_begin) {
       const auto interned = sequence.names.find(name_id);
-      const NameId id = !name.empty() ? builder_.profile().names.add(name) : interned != sequence.names.end() ? interned->second : builder_.profile().names.add("(unnamed)");
+      const NameId id = !name.empty()                      ? builder_.profile().names.add(name)
+                        : interned != sequence.names.end() ? interned->second
+                                                           : builder_.profile().names.add("(unnamed)");
       held_ += sizeof(Open);
       info.open.push_back({packet.timestamp, id});
       return true;
@@ -287,7 +290,15 @@ bool is_perfetto(std::string_view start) {
     case packet_clock_id:
     case packet_defaults:
     case packet_track_descriptor:
-    case 3: case 33: case 35: case 36: case 40: case 42: case 45: case 79: case 87: return true;
+    case 3:
+    case 33:
+    case 35:
+    case 36:
+    case 40:
+    case 42:
+    case 45:
+    case 79:
+    case 87: return true;
     default: return false;
   }
 }

@@ -33,8 +33,10 @@ class PieceCursor {
         at_ = border;
         return true;
       }
-      if (top_end <= at_) leave();
-      else enter();
+      if (top_end <= at_)
+        leave();
+      else
+        enter();
     }
   }
   std::int64_t begin() const { return begin_; }

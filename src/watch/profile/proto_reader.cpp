@@ -78,7 +78,8 @@ Result<bool> ProtoStream::next(std::uint64_t end, ProtoField& field) {
     return fail(ErrorCode::format, "the trace is cut short", input_->place(), "was the profiler stopped before it had written it?");
   }
   const int size = read_head(window, field);
-  if (size == 0) return fail(ErrorCode::format, "the trace is cut short", input_->place(), "was the profiler stopped before it had written it?");
+  if (size == 0)
+    return fail(ErrorCode::format, "the trace is cut short", input_->place(), "was the profiler stopped before it had written it?");
   if (size < 0) return fail(ErrorCode::format, "the trace is not the protobuf that this reader knows", input_->place());
   if (end != until_the_end) {
     const std::uint64_t left = end - input_->offset();
@@ -104,7 +105,8 @@ Result<void> ProtoStream::skip(const ProtoField& field) {
   const std::string place = input_->place();
   const auto gone = input_->skip(field.value);
   if (!gone) return std::unexpected(gone.error());
-  if (!*gone) return fail(ErrorCode::format, "the trace is cut short: a part says that it is " + std::to_string(field.value) + " bytes long", place);
+  if (!*gone)
+    return fail(ErrorCode::format, "the trace is cut short: a part says that it is " + std::to_string(field.value) + " bytes long", place);
   return {};
 }
 

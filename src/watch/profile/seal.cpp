@@ -72,10 +72,12 @@ void find_steps(Profile& profile) {
     if (track.device < 0) collect_steps(track, all);
   if (all.empty())
     for (const ProfileTrack& track : profile.tracks) collect_steps(track, all);
-  std::ranges::stable_sort(all, [](const ProfileStep& a, const ProfileStep& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+  std::ranges::stable_sort(
+      all, [](const ProfileStep& a, const ProfileStep& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
   for (const ProfileStep& step : all) {
-    const bool again = std::ranges::any_of(profile.steps.rbegin(), profile.steps.rbegin() + std::min<std::ptrdiff_t>(16, std::ssize(profile.steps)),
-                                           [&](const ProfileStep& seen) { return seen.number == step.number && step.begin < seen.end; });
+    const bool again =
+        std::ranges::any_of(profile.steps.rbegin(), profile.steps.rbegin() + std::min<std::ptrdiff_t>(16, std::ssize(profile.steps)),
+                            [&](const ProfileStep& seen) { return seen.number == step.number && step.begin < seen.end; });
     if (!again) profile.steps.push_back(step);
   }
 }

@@ -16,15 +16,38 @@ using namespace xplane;
 constexpr std::int64_t least_wall_ns = 1'000'000'000'000'000'000;
 
 // What a statistic tells of its event.
-enum class Role : std::uint8_t { none, step, correlation, hlo_op, tf_op, eager_op, is_function, flops, bytes, allocated, reserved, peak, occupancy };
+enum class Role : std::uint8_t {
+  none,
+  step,
+  correlation,
+  hlo_op,
+  tf_op,
+  eager_op,
+  is_function,
+  flops,
+  bytes,
+  allocated,
+  reserved,
+  peak,
+  occupancy
+};
 struct RoleName {
   std::string_view name;
   Role role;
 };
 constexpr RoleName roles[] = {
-    {"step_num", Role::step},         {"correlation_id", Role::correlation},  {"hlo_op", Role::hlo_op},          {"tf_op", Role::tf_op},
-    {"eager_op", Role::eager_op},     {"is_func", Role::is_function},         {"flops", Role::flops},            {"bytes_accessed", Role::bytes},
-    {"bytes_allocated", Role::allocated}, {"bytes_reserved", Role::reserved}, {"peak_bytes_in_use", Role::peak}, {"theoretical_occupancy_pct", Role::occupancy},
+    {"step_num", Role::step},
+    {"correlation_id", Role::correlation},
+    {"hlo_op", Role::hlo_op},
+    {"tf_op", Role::tf_op},
+    {"eager_op", Role::eager_op},
+    {"is_func", Role::is_function},
+    {"flops", Role::flops},
+    {"bytes_accessed", Role::bytes},
+    {"bytes_allocated", Role::allocated},
+    {"bytes_reserved", Role::reserved},
+    {"peak_bytes_in_use", Role::peak},
+    {"theoretical_occupancy_pct", Role::occupancy},
 };
 
 // What a name alone tells of its events.
@@ -51,7 +74,8 @@ std::string_view op_type(std::string_view name) {
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == name.size()) return {};
   const std::string_view type = name.substr(colon + 1);
   if (name[colon - 1] == ':' || !((type[0] >= 'A' && type[0] <= 'Z') || type[0] == '_')) return {};
-  const bool plain = std::ranges::all_of(type, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
+  const bool plain = std::ranges::all_of(
+      type, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
   return plain && name.substr(0, colon).find(' ') == std::string_view::npos ? type : std::string_view{};
 }
 
@@ -63,7 +87,10 @@ bool is_copy(std::string_view name) {
 
 class XplaneReader {
  public:
-  XplaneReader(TraceInput& input, const std::vector<PlaneNames>& planes) : stream_(input), builder_("xplane", input.limits()), planes_(&planes) { find_start(); }
+  XplaneReader(TraceInput& input, const std::vector<PlaneNames>& planes)
+      : stream_(input), builder_("xplane", input.limits()), planes_(&planes) {
+    find_start();
+  }
 
   Result<Profile> read() {
     if (const auto again = stream_.input().rewind(); !again) return std::unexpected(again.error());
@@ -105,9 +132,12 @@ class XplaneReader {
     ProtoBytes fields(bytes);
     while (fields.next()) {
       const ProtoField& field = fields.field();
-      if (field.number == event_metadata_id) id = static_cast<std::int64_t>(field.value);
-      else if (field.number == event_offset_ps) offset_ps = static_cast<std::int64_t>(field.value);
-      else if (field.number == event_duration_ps) duration_ps = static_cast<std::int64_t>(field.value);
+      if (field.number == event_metadata_id)
+        id = static_cast<std::int64_t>(field.value);
+      else if (field.number == event_offset_ps)
+        offset_ps = static_cast<std::int64_t>(field.value);
+      else if (field.number == event_duration_ps)
+        duration_ps = static_cast<std::int64_t>(field.value);
       else if (field.number == event_stats && field.wire == 2) {
         Stat stat;
         if (!read_stat(fields.bytes(), stat)) return Found::damaged;
@@ -288,7 +318,8 @@ class XplaneReader {
       std::int64_t number = 0;
       const std::string_view name = names[event.name];
       event.kind = EventKind::step;
-      event.correlation = std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc() ? ProfileBuilder::link(number + 1) : no_link;
+      event.correlation =
+          std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc() ? ProfileBuilder::link(number + 1) : no_link;
     } else if (told.step && !device_) {
       event.kind = EventKind::step;
       event.correlation = ProfileBuilder::link(*told.step + 1);
@@ -351,14 +382,16 @@ Result<Profile> read_xplane(TraceInput& input) {
 
 class XplanePlacer::Impl {
  public:
-  Impl(const std::vector<PlaneNames>& names, const ProfileLimits& limits) : nothing_(TraceInput::of_bytes("", "", limits)), reader_(nothing_, names) {}
+  Impl(const std::vector<PlaneNames>& names, const ProfileLimits& limits)
+      : nothing_(TraceInput::of_bytes("", "", limits)), reader_(nothing_, names) {}
   XplaneReader& reader() { return reader_; }
 
  private:
   TraceInput nothing_;
   XplaneReader reader_;
 };
-XplanePlacer::XplanePlacer(const std::vector<PlaneNames>& names, const ProfileLimits& limits) : impl_(std::make_unique<Impl>(names, limits)) {}
+XplanePlacer::XplanePlacer(const std::vector<PlaneNames>& names, const ProfileLimits& limits)
+    : impl_(std::make_unique<Impl>(names, limits)) {}
 XplanePlacer::~XplanePlacer() = default;
 
 void XplanePlacer::begin_plane(std::size_t number) { impl_->reader().begin_plane(number); }

@@ -48,13 +48,15 @@ class NameReader {
         if (const auto read = read_line(plane, stream_.offset() + field.value); !read) return read;
         continue;
       }
-      if (field.wire != 2 || (field.number != plane_name && field.number != plane_event_metadata && field.number != plane_stat_metadata && field.number != plane_stats)) {
+      if (field.wire != 2 || (field.number != plane_name && field.number != plane_event_metadata && field.number != plane_stat_metadata &&
+                              field.number != plane_stats)) {
         if (const auto skipped = stream_.skip(field); !skipped) return skipped;
         continue;
       }
       const auto payload = stream_.payload(field);
       if (!payload) return std::unexpected(payload.error());
-      if (!add(field.number, *payload, plane, pending)) return fail(ErrorCode::format, "a name of the trace is damaged", stream_.input().place());
+      if (!add(field.number, *payload, plane, pending))
+        return fail(ErrorCode::format, "a name of the trace is damaged", stream_.input().place());
       stream_.take(*payload);
       if (used_ > stream_.input().limits().memory)
         return fail(ErrorCode::unsupported, "the trace's names need more memory than is allowed", stream_.input().place());
@@ -110,8 +112,10 @@ class NameReader {
       if (number == plane_event_metadata && field.number == metadata_display_name) event.display = fields.bytes();
       if (number == plane_event_metadata && field.number == metadata_stats) pending.emplace_back(key, fields.bytes());
     }
-    if (number == plane_stat_metadata) plane.stats[key] = std::move(stat);
-    else plane.events[key] = std::move(event);
+    if (number == plane_stat_metadata)
+      plane.stats[key] = std::move(stat);
+    else
+      plane.events[key] = std::move(event);
     return fields.ok();
   }
 

@@ -129,7 +129,8 @@ TEST(ProfileAccount, SumsToTheMicrojouleAndDevicesPayForKernels) {
   EXPECT_EQ(account.steps[0].energy, account.energy);
 }
 
-RC_GTEST_PROP(ProfileAccount, AnyEventsSumToTheWhole, (const std::vector<std::tuple<std::uint8_t, std::uint16_t, std::uint16_t, std::uint8_t>>& events)) {
+RC_GTEST_PROP(ProfileAccount, AnyEventsSumToTheWhole,
+              (const std::vector<std::tuple<std::uint8_t, std::uint16_t, std::uint16_t, std::uint8_t>>& events)) {
   RC_PRE(!events.empty());
   static const Joined joined(measured(3, 0.1, [](double t) { return 20 + 10 * t; }, [](double t) { return 50 + 40 * t; }));
   Profile profile;
@@ -180,8 +181,9 @@ TEST(ProfileAccount, FittedPowersTellTheHungryKernel) {
       const double length = 0.01 + 0.04 * ((random >> 16) % 1000) / 1000.0;
       if (*name) {
         char event[256];
-        std::snprintf(event, sizeof event, R"(%s{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":%.3f,"dur":%.3f,"args":{"device":0}})", text.back() == '[' ? "" : ",",
-                      name, now * 1e6, length * 1e6);
+        std::snprintf(event, sizeof event,
+                      R"(%s{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":%.3f,"dur":%.3f,"args":{"device":0}})",
+                      text.back() == '[' ? "" : ",", name, now * 1e6, length * 1e6);
         text += event;
       }
       now += length;
@@ -314,12 +316,15 @@ TEST(Copies, ChromesCopyIsTheTraceWithJoules) {
 
 TEST(Copies, XplanesCopyReadsAsBeforeAndCopiesAgain) {
   using namespace wire;
-  const auto entry = [](std::uint32_t field, std::uint64_t id, std::string_view name) { return bytes(field, number(1, id) + bytes(2, number(1, id) + bytes(2, name))); };
+  const auto entry = [](std::uint32_t field, std::uint64_t id, std::string_view name) {
+    return bytes(field, number(1, id) + bytes(2, number(1, id) + bytes(2, name)));
+  };
   const std::string kernel = number(1, 1) + number(2, 1'500'000'000'000) + number(3, 250'000'000'000);
   const std::string line = number(1, 7) + bytes(2, "Stream #7") + number(3, 1'700'000'000'000'000'000) + bytes(4, kernel);
   const std::string plane = number(1, 1) + bytes(2, "/device:GPU:0") + bytes(3, line) + entry(4, 1, "gemm") + entry(5, 4, "other");
   const std::string host_event = number(1, 1) + number(2, 1'000'000'000'000) + number(3, 1'000'000'000'000);
-  const std::string host = bytes(2, "/host:CPU") + bytes(3, number(3, 1'700'000'000'000'000'000) + bytes(4, host_event)) + entry(4, 1, "net/MatMul:MatMul");
+  const std::string host =
+      bytes(2, "/host:CPU") + bytes(3, number(3, 1'700'000'000'000'000'000) + bytes(4, host_event)) + entry(4, 1, "net/MatMul:MatMul");
   const std::string text = bytes(1, plane) + bytes(1, host) + bytes(4, "a host");
   const Joined joined(measured(3, 0.1, [](double) { return 20.0; }, [](double) { return 100.0; }));
   const auto copy_of = [&](const std::string& from) {

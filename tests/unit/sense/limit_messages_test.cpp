@@ -40,7 +40,8 @@ TEST(LimitMessages, ComeBackAsTheyWent) {
   const auto answer = parse_limit_answer(to_message(head(MeterWord::limit), Result<LimitTaken>(taken)));
   ASSERT_TRUE(answer && *answer);
   EXPECT_EQ(**answer, taken);
-  const auto refused = parse_limit_answer(to_message(head(MeterWord::limit), Result<LimitTaken>(fail(ErrorCode::busy, "what", "where", "hint"))));
+  const auto refused =
+      parse_limit_answer(to_message(head(MeterWord::limit), Result<LimitTaken>(fail(ErrorCode::busy, "what", "where", "hint"))));
   ASSERT_TRUE(refused && !*refused);
   EXPECT_EQ(refused->error().code, ErrorCode::busy);
   EXPECT_EQ(refused->error().line(), "what: where (hint)");
@@ -53,10 +54,11 @@ TEST(LimitMessages, AreNothingWhereTheyAreNone) {
   EXPECT_FALSE(parse_limit_request(bytes));
   EXPECT_FALSE(parse_meter_request(bytes)) << "a limit without a request";
   EXPECT_TRUE(parse_meter_request(to_message(head(MeterWord::limits))));
-  for (const char* json : {"", "{}", "[]", "null", R"({"component":"a","name":"","microwatts":0})", R"({"component":"a","name":"","microwatts":-1})",
-                           R"({"component":"a","name":"","microwatts":1.5})", R"({"component":"a","name":"","microwatts":"1"})",
-                           R"({"component":"","name":"","microwatts":1})", R"({"component":"a","microwatts":1})",
-                           R"({"component":"a","name":"","microwatts":1000000000001})", R"({"component":"a","name":"","microwatts":18446744073709551615})"})
+  for (const char* json :
+       {"", "{}", "[]", "null", R"({"component":"a","name":"","microwatts":0})", R"({"component":"a","name":"","microwatts":-1})",
+        R"({"component":"a","name":"","microwatts":1.5})", R"({"component":"a","name":"","microwatts":"1"})",
+        R"({"component":"","name":"","microwatts":1})", R"({"component":"a","microwatts":1})",
+        R"({"component":"a","name":"","microwatts":1000000000001})", R"({"component":"a","name":"","microwatts":18446744073709551615})"})
     EXPECT_FALSE(parse_limit_request(bytes + json)) << json;
   EXPECT_TRUE(parse_limit_request(bytes + R"({"component":"a","name":"","microwatts":1})"));
   EXPECT_FALSE(parse_limit_request(bytes + R"({"component":"a","name":"","microwatts":1})" + std::string(longest_limit_request, ' ')));

@@ -26,7 +26,8 @@ TEST(JsonScan, MicrosecondsAreExactNanoseconds) {
 }
 
 TEST(JsonScan, WhatIsNoNumberOrDoesNotFitIsRefused) {
-  for (const char* token : {"", "-", ".", "abc", "1x", "1.2.3", "1e", "99999999999999999", "1e30", "null", "\"\""}) EXPECT_FALSE(ns(token)) << token;
+  for (const char* token : {"", "-", ".", "abc", "1x", "1.2.3", "1e", "99999999999999999", "1e30", "null", "\"\""})
+    EXPECT_FALSE(ns(token)) << token;
 }
 
 bool scans(std::string text) {
@@ -47,7 +48,9 @@ TEST(JsonScan, ValuesEndWhereTheyEnd) {
 
 TEST(JsonScan, EscapesAreResolved) {
   EXPECT_EQ(unescape_json(R"(a\n\"\\\/\u00e9\u20ac\ud83d\ude00)"), "a\n\"\\/é€😀");
-  EXPECT_EQ(unescape_json(R"(\ud83d\q\u12)"), "\xef\xbf\xbdq\xef\xbf\xbd" "12");
+  EXPECT_EQ(unescape_json(R"(\ud83d\q\u12)"),
+            "\xef\xbf\xbdq\xef\xbf\xbd"
+            "12");
 }
 
 }  // namespace

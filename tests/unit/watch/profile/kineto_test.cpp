@@ -98,7 +98,8 @@ TEST(Kineto, TensorFlowsPlanesAreDevices) {
 }
 
 TEST(Kineto, ImpossibleEventsAreLeftOutAndCounted) {
-  const auto profile = read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":-5},{"ph":"X","name":"b","pid":1,"tid":1,"ts":4600000000000000,"dur":4600000000000000},
+  const auto profile = read(
+      R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":-5},{"ph":"X","name":"b","pid":1,"tid":1,"ts":4600000000000000,"dur":4600000000000000},
     {"ph":"X","name":"c","pid":1,"tid":1,"ts":"x"},{"ph":"X","name":"d","pid":1,"tid":1,"ts":1,"dur":10},{"ph":"X","name":"e","pid":1,"tid":1,"ts":6,"dur":50}])");
   ASSERT_TRUE(profile) << profile.error().line();
   const ProfileTrack* track = track_of(*profile, TrackKind::thread);

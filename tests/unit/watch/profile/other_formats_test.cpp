@@ -30,7 +30,8 @@ std::string xplane() {
   const std::string line = number(1, 42) + bytes(2, "python") + number(3, 100) + bytes(4, step) + bytes(4, op);
   const std::string host = number(1, 1) + bytes(2, "/host:CPU") + bytes(3, line) + name_entry(4, 1, "net/dense/MatMul:MatMul") +
                            name_entry(4, 2, "train") + name_entry(5, 1, "step_num");
-  const std::string environment = bytes(2, "Task Environment") + name_entry(5, 1, "profile_start_time") + bytes(6, number(1, 1) + number(3, 1'700'000'000'000'000'000));
+  const std::string environment =
+      bytes(2, "Task Environment") + name_entry(5, 1, "profile_start_time") + bytes(6, number(1, 1) + number(3, 1'700'000'000'000'000'000));
   return bytes(1, host) + bytes(1, environment) + bytes(4, "host");
 }
 
@@ -60,14 +61,16 @@ TEST(Xplane, TheSyntheticTwoStepsAreRead) {
   EXPECT_EQ(profile->steps[1].begin - profile->steps[0].begin, 10'000'000);
   std::int64_t kernels = 0, copies = 0;
   for (const ProfileTrack& track : profile->tracks)
-    for (const ProfileEvent& event : track.events) (event.kind == EventKind::kernel ? kernels : copies) += track.kind == TrackKind::stream ? event.duration : 0;
+    for (const ProfileEvent& event : track.events)
+      (event.kind == EventKind::kernel ? kernels : copies) += track.kind == TrackKind::stream ? event.duration : 0;
   EXPECT_EQ(kernels, 8'000'000);
   EXPECT_EQ(copies, 1'000'000);
 }
 
 TEST(Xplane, CutAndLyingFilesAreErrors) {
   const std::string whole = xplane();
-  for (std::size_t size = 60; size < whole.size(); ++size) (void)read(whole.substr(0, size));   // whole fields may be missing: no crash is what counts
+  for (std::size_t size = 60; size < whole.size(); ++size)
+    (void)read(whole.substr(0, size));   // whole fields may be missing: no crash is what counts
   EXPECT_FALSE(read(whole.substr(0, whole.size() / 2)));
   // A plane that says it is 10 GB long.
   const std::string liar = varint(1 << 3 | 2) + varint(10'000'000'000) + number(1, 1) + bytes(2, "/host:CPU") + bytes(3, "");
@@ -88,8 +91,9 @@ TEST(Nsys, TablesAreProbed) {
   const char* const sql =
       "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
       "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, shortName INTEGER);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, globalTid INTEGER, correlationId INTEGER);"   // no nameId: another version
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, "
+      "globalPid INTEGER, shortName INTEGER);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, globalTid INTEGER, correlationId INTEGER);"  // no nameId: another version
       "CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);"
       "INSERT INTO StringIds VALUES (1, 'gemm');"
       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1730000000000000000);"
@@ -116,14 +120,16 @@ TEST(Nsys, TablesAreProbed) {
 
 TEST(Perfetto, SlicesWithInternedNamesOnTheWallsClock) {
   const auto packet = [](const std::string& inner) { return bytes(1, inner); };
-  const std::string clocks = bytes(6, bytes(1, number(1, 6) + number(2, 1000)) + bytes(1, number(1, 1) + number(2, 1'700'000'000'000'001'000)));
+  const std::string clocks =
+      bytes(6, bytes(1, number(1, 6) + number(2, 1000)) + bytes(1, number(1, 1) + number(2, 1'700'000'000'000'001'000)));
   const std::string track = bytes(60, number(1, 5) + bytes(4, number(1, 77) + number(2, 78) + bytes(5, "worker")));
   const std::string names = bytes(12, bytes(2, number(1, 9) + bytes(2, "matmul")));
   const auto event = [&](std::uint64_t time, std::uint64_t type, const std::string& more) {
     return packet(number(8, time) + number(10, 1) + bytes(11, number(9, type) + number(11, 5) + more));
   };
   const std::string trace = packet(number(10, 1) + number(13, 1) + clocks) + packet(number(10, 1) + track) + packet(number(10, 1) + names) +
-                            event(2000, 1, number(10, 9)) + event(2500, 1, bytes(23, "inner")) + event(2600, 2, "") + event(3000, 2, "") + event(4000, 1, "");
+                            event(2000, 1, number(10, 9)) + event(2500, 1, bytes(23, "inner")) + event(2600, 2, "") + event(3000, 2, "") +
+                            event(4000, 1, "");
   const auto profile = read(trace);
   ASSERT_TRUE(profile) << profile.error().line();
   EXPECT_EQ(profile->format, "perfetto");
@@ -154,7 +160,8 @@ std::string gzip(std::string_view text) {
 }
 
 TEST(TraceInput, GzipOfSeveralMembersCutAndBombs) {
-  const std::string a = R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2},)", b = R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":5,"dur":2}])";
+  const std::string a = R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2},)",
+                    b = R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":5,"dur":2}])";
   const auto profile = read(gzip(a) + gzip(b));
   ASSERT_TRUE(profile) << profile.error().line();
   EXPECT_EQ(profile->event_count(), 2u);
