@@ -38,7 +38,7 @@ fuzz: ## fuzz every parser for a minute each (FUZZ_SECONDS=60, FUZZ_SEED=0: anot
 	@scripts/setup build test fuzz
 	@scripts/test --only fuzz --prepare
 
-package: ## make the wheel and the .deb in dist/
+package: ## make the wheel, the .deb and the npm package in dist/
 	@scripts/setup build package
 	@scripts/package
 

@@ -17,8 +17,8 @@ int main(int count, char** words) {
     add_score(score, gpu, joulery::solve_operators(gpu.question));
   }
   const auto percent = [](int part, int whole) { return whole > 0 ? 100.0 * part / whole : 0.0; };
-  std::printf("%d operators and groups with >= 3 %% of the time: %.2f %% within 5 %%, worst %.1f %%, 90 %% intervals hold in %.2f %%\n", score.groups,
-              percent(score.within, score.groups), 100 * score.worst, percent(score.covered, score.groups));
+  std::printf("%d operators and groups with >= 3 %% of the time: %.2f %% within 5 %%, worst %.1f %%, 90 %% intervals hold in %.2f %%\n",
+              score.groups, percent(score.within, score.groups), 100 * score.worst, percent(score.covered, score.groups));
   std::printf("%d operators: %.1f %% told apart, of these %.2f %% within 5 %%\n", score.kinds, percent(score.alone, score.kinds),
               percent(score.alone_within, score.alone));
 }

@@ -2,38 +2,17 @@
 
     joulery run -- python examples/keras_fashion.py
 
-The class StepMarks is all that a Keras program needs: hand it to model.fit() and the energy report shows joules
-per step and per sample, and what starting up cost. Started without `joulery run`, the marks cost next to nothing.
+One line is new: `callbacks=[joulery.keras.Energy()]`. The energy report then shows joules per step and per sample, what starting up
+cost, and what each point of accuracy has cost; Keras' own history has the energy of each epoch. Started without `joulery run`, the
+callback reads the meters itself.
 """
 import argparse
-import contextlib
 
 import joulery
 import keras
 import tensorflow
 
 import fashion_mnist
-
-
-class StepMarks(keras.callbacks.Callback):
-    """Marks each training batch as a step of `samples` images, each epoch, and the accuracy it reached."""
-
-    def __init__(self, samples):
-        super().__init__()
-        self.samples = samples
-        self.step = contextlib.ExitStack()
-
-    def on_epoch_begin(self, epoch, logs=None):
-        joulery.mark("epoch", epoch)
-
-    def on_train_batch_begin(self, batch, logs=None):
-        self.step.enter_context(joulery.step(samples=self.samples))
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.step.close()
-
-    def on_test_end(self, logs=None):
-        joulery.kpi("accuracy", logs["accuracy"])
 
 
 def parse_arguments():
@@ -82,15 +61,19 @@ def main():
     options = parse_arguments()
     keras.utils.set_random_seed(options.seed)
     tensorflow.config.threading.set_intra_op_parallelism_threads(options.threads)
+    energy = joulery.keras.Energy()
     training = build_model().fit(
         batches("train", options.batch, shuffle_seed=options.seed),
         epochs=options.epochs,
         steps_per_epoch=options.steps // options.epochs,
         validation_data=batches("t10k", 500),
         shuffle=False,  # the pipeline has done it
-        callbacks=[StepMarks(samples=options.batch)],
+        callbacks=[energy],
         verbose=2,
     )
+    for epoch, figures in enumerate(energy.epochs, 1):
+        known = figures["energy_j"] is not None
+        print(f"epoch {epoch}: " + (f"{figures['energy_j']:.1f} J, {figures['watts']:.1f} W" if known else "energy not known"))
     print(f"accuracy on images it has not seen: {training.history['val_accuracy'][-1]:.3f}")
 
 

@@ -13,8 +13,14 @@ const {tfjs} = require('./tfjs.js');
 
 let ring; // undefined: nobody has looked yet
 
+// As launchers of distributed programs number their processes; the first mark of one that has a number is the point "rank".
+const RANKS = ['RANK', 'OMPI_COMM_WORLD_RANK', 'PMI_RANK', 'SLURM_PROCID'];
+
 function current() {
-  if (ring === undefined) ring = Ring.open(process.env.JOULERY_RING);
+  if (ring !== undefined) return ring;
+  ring = Ring.open(process.env.JOULERY_RING);
+  const rank = RANKS.map((name) => process.env[name]).find((text) => /^[0-9]{1,9}$/.test(text ?? ''));
+  if (ring && rank !== undefined) ring.place(POINT, 'rank', Number(rank));
   return ring;
 }
 

@@ -31,6 +31,11 @@ def main(command):
         pass
     if not measurement.seconds > 0 or (measurement.joules is None) != (measurement.quality == "missing"):
         raise SystemExit(f"joulery.measure() gave {measurement.to_json()}")
+    from joulery import codecarbon, trackers  # what needs no framework; the others are named and not imported
+    if joulery.energy().joules is not None or not {"keras", "torch"} <= set(dir(joulery)) or "torch" in sys.modules:
+        raise SystemExit("joulery.energy() knows something though nobody measures, or the hooks are missing or loaded")
+    if not codecarbon.EmissionsTracker or trackers.resolve(None) != []:
+        raise SystemExit("joulery.codecarbon or joulery.trackers does not work")
     print(f"{version} works with Python {sys.version.split()[0]} ({joulery.__file__})")
 
 

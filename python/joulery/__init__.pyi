@@ -1,3 +1,5 @@
+from . import codecarbon as codecarbon, jax as jax, keras as keras, lightning as lightning, torch as torch
+from . import trackers as trackers, transformers as transformers
 from types import TracebackType
 from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, SupportsFloat, Type, TypeVar, Union, final, overload
 
@@ -25,6 +27,37 @@ def kpi(name: str, value: SupportsFloat) -> None: ...
 def work(value: SupportsFloat, unit: str = "sample") -> None: ...
 def active() -> bool: ...
 def lost() -> int: ...
+
+class Reading:
+    joules: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    quality: str
+    watts: Optional[float]
+    partial: bool
+    missing: str
+    reason: str
+    time: float
+    age: Optional[float]
+    ahead: float
+    @property
+    def fresh(self) -> bool: ...
+    def __sub__(self, earlier: Reading) -> Spent: ...
+
+class Spent:
+    joules: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    quality: str
+    seconds: float
+    partial: bool
+    reason: str
+    @property
+    def watts(self) -> Optional[float]: ...
+    @property
+    def kwh(self) -> Optional[float]: ...
+
+def energy() -> Reading: ...
 
 class Measurement:
     name: str

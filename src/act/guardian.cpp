@@ -90,8 +90,7 @@ Result<Guardian> Guardian::start(const UndoJournal& journal, const std::string& 
   const int failed = spawn(std::move(words), line->read_end, answer->write_end, kept, pid);
   for (const int end : {line->read_end, answer->write_end, kept}) ::close(end);
   Guardian guardian(failed == 0 ? pid : -1, line->write_end, answer->read_end);
-  if (failed != 0)
-    return std::unexpected(error_from_errno(failed, "cannot start the process that would put power limits back", ourselves));
+  if (failed != 0) return std::unexpected(error_from_errno(failed, "cannot start the process that would put power limits back", ourselves));
   // One byte says that it stands: from then on it may be relied upon.
   char byte = 0;
   ssize_t got = 0;

@@ -44,7 +44,8 @@ class NvmlKnob final : public PowerKnob {
   Result<KnobState> read() override {
     unsigned value = 0;
     const NvmlReturn code = call(library_.api().requested_limit, device_, &value);
-    if (code != NvmlReturn::success) return fail(ErrorCode::io, "the driver does not tell the power limit", where(), library_.describe(code));
+    if (code != NvmlReturn::success)
+      return fail(ErrorCode::io, "the driver does not tell the power limit", where(), library_.describe(code));
     return KnobState{value * microwatts_per_milliwatt, std::nullopt};
   }
 
@@ -58,7 +59,8 @@ class NvmlKnob final : public PowerKnob {
         return fail(ErrorCode::usage, "the driver does not take this power limit", where(), "joulery power lists what it takes");
       case NvmlReturn::not_supported:
       case NvmlReturn::function_not_found:
-        return fail(ErrorCode::unsupported, "this GPU does not let its power limit be set, as in laptops", where(), library_.describe(code));
+        return fail(ErrorCode::unsupported, "this GPU does not let its power limit be set, as in laptops", where(),
+                    library_.describe(code));
       default: return fail(ErrorCode::io, "the driver did not set the power limit", where(), library_.describe(code));
     }
   }

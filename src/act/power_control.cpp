@@ -62,7 +62,9 @@ std::optional<UndoText> text_of(const std::string& path) {
   return text ? std::optional(parse_undo(*text + "\n")) : std::nullopt;  // read() takes white space off the end
 }
 
-bool changes(const UndoText& text, const std::string& knob) { return std::ranges::find(text.open, knob, &UndoEntry::knob) != text.open.end(); }
+bool changes(const UndoText& text, const std::string& knob) {
+  return std::ranges::find(text.open, knob, &UndoEntry::knob) != text.open.end();
+}
 
 void describe(const KnobFacts& facts, PowerLimit& limit) {
   limit.component = facts.component;
@@ -178,7 +180,8 @@ Result<LimitTaken> PowerControl::write(PowerKnob& knob, const LimitRequest& requ
     if (const auto now = knob.read(); now && *now == *before) (void)journal.done(*number);
     return std::unexpected(std::move(why));
   };
-  if (!written) return undo_at_once({written.error().code, where + ": " + written.error().what, written.error().where, written.error().hint});
+  if (!written)
+    return undo_at_once({written.error().code, where + ": " + written.error().what, written.error().where, written.error().hint});
   if (!took) return undo_at_once(took.error());
   if (took->limit_uw == before->limit_uw && request.microwatts != before->limit_uw)
     return undo_at_once({ErrorCode::unsupported, "the hardware keeps to " + watts_text(took->limit_uw), where,
@@ -205,7 +208,8 @@ Undone PowerControl::undo_entry(const UndoEntry& entry, const std::string& boot)
   const auto after = knob->read();
   if (!after) return told(false, "was put back to " + state_text(entry.before) + " and cannot be read: " + after.error().line());
   if (*after == entry.before) return back(*after);
-  if (*after == target) return told(true, fmt::format("put back as far as it was ours, at {} (it was {})", state_text(*after), state_text(entry.before)));
+  if (*after == target)
+    return told(true, fmt::format("put back as far as it was ours, at {} (it was {})", state_text(*after), state_text(entry.before)));
   return told(true, fmt::format("put back to {}, of which the hardware took {}", state_text(target), state_text(*after)));
 }
 

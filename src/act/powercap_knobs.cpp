@@ -38,9 +38,7 @@ class PowercapKnob final : public PowerKnob {
     return enabled_->write(*state.enabled ? 1 : 0);
   }
 
-  KnobState limited_to(std::int64_t microwatts) const override {
-    return {microwatts, enabled_ ? std::optional(true) : std::nullopt};
-  }
+  KnobState limited_to(std::int64_t microwatts) const override { return {microwatts, enabled_ ? std::optional(true) : std::nullopt}; }
 
   std::optional<Error> obstacle() const override {
     if (auto why = limit_.obstacle()) return why;
@@ -94,8 +92,8 @@ void add_zone(const Machine& machine, const PowercapZone& zone, const std::vecto
     facts.window_us = told(machine, files[n] + "time_window_us");
     std::optional<KnobFile> enabled;
     if (n == usual && machine.exists(zone.folder + "/enabled")) enabled.emplace(machine.path(zone.folder + "/enabled"), access);
-    knobs.push_back(std::make_unique<PowercapKnob>(std::move(facts), KnobFile(machine.path(files[n] + "power_limit_uw"), access),
-                                                   std::move(enabled)));
+    knobs.push_back(
+        std::make_unique<PowercapKnob>(std::move(facts), KnobFile(machine.path(files[n] + "power_limit_uw"), access), std::move(enabled)));
   }
 }
 

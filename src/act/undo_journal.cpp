@@ -180,9 +180,7 @@ Result<void> UndoJournal::took(int number, const KnobState& state) {
 
 Result<void> UndoJournal::done(int number) { return append(json{{"done", number}}.dump()); }
 
-void UndoJournal::remove() {
-  ::unlink(path_.c_str());
-}
+void UndoJournal::remove() { ::unlink(path_.c_str()); }
 
 std::vector<std::string> undo_journals(const std::string& folder) {
   std::vector<std::string> paths;

@@ -55,17 +55,21 @@ void declare(CLI::App& app, FlameOptions& o) {
 // Options end at "--", or at the first word that is neither an option nor an option's value.
 std::optional<int> parse_flame(std::vector<std::string> arguments, FlameOptions& o) {
   CLI::App app("Runs a command and tells which of its functions burnt its CPU energy, by sampling stacks.", "joulery flame");
-  app.footer("Usage: joulery flame [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
+  app.footer(
+      "Usage: joulery flame [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to "
+      "stderr.");
   declare(app, o);
   app.prefix_command();
   const auto dashes = std::ranges::find(arguments, "--");
   if (const auto code = parse(app, {arguments.begin(), dashes})) return code;
   const std::vector<std::string> rest = app.remaining();
   if (dashes != arguments.end() && !rest.empty())
-    return complain("flame", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"},
-                    exit_usage);
+    return complain(
+        "flame", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"},
+        exit_usage);
   o.command = dashes != arguments.end() ? std::vector<std::string>(dashes + 1, arguments.end()) : rest;
-  if (o.command.empty()) return complain("flame", {ErrorCode::usage, "no command to run", "", "joulery flame [options] -- CMD"}, exit_usage);
+  if (o.command.empty())
+    return complain("flame", {ErrorCode::usage, "no command to run", "", "joulery flame [options] -- CMD"}, exit_usage);
   return std::nullopt;
 }
 
@@ -97,11 +101,14 @@ CommandEnergy command_energy(const Report& report) {
       if (!other) unknown = line.reason;
       continue;
     }
-    if (!other) result.energy = result.energy.value_or(Energy{}) + *line.joules;
-    else result.rest.push_back(fmt::format("{} {}", line.name, to_text(*line.joules)));
+    if (!other)
+      result.energy = result.energy.value_or(Energy{}) + *line.joules;
+    else
+      result.rest.push_back(fmt::format("{} {}", line.name, to_text(*line.joules)));
     if (idle && report.duration_s > 0) result.idle = watts(to_joules(*line.joules) / report.duration_s);
   }
-  if (!result.energy) result.rest = {"samples alone, no joules: " + (unknown.empty() ? std::string("no energy of the CPUs is known") : unknown)};
+  if (!result.energy)
+    result.rest = {"samples alone, no joules: " + (unknown.empty() ? std::string("no energy of the CPUs is known") : unknown)};
   return result;
 }
 
@@ -155,8 +162,10 @@ class FlameRunner {
     plan_.environment = {{"PYTHONPERFSUPPORT", "1"}};
     plan_.started = [this](std::int32_t pid) {
       auto sampler = StackSampler::start(pid, o_.rate);
-      if (sampler) sampler_ = *std::move(sampler);
-      else not_sampled_ = sampler.error();
+      if (sampler)
+        sampler_ = *std::move(sampler);
+      else
+        not_sampled_ = sampler.error();
     };
     return std::nullopt;
   }
@@ -177,8 +186,10 @@ class FlameRunner {
     if (const auto written = write(flame); !written) return written;
     if (o_.quiet) return {};
     const std::string text = summary(flame, run, loaded->report());
-    if (o_.summary.empty()) put(stderr, text);
-    else return write_file(o_.summary, text);
+    if (o_.summary.empty())
+      put(stderr, text);
+    else
+      return write_file(o_.summary, text);
     return {};
   }
 
@@ -200,8 +211,10 @@ class FlameRunner {
     }
     std::string beside;
     for (const std::string& rest : energy.rest) beside += (beside.empty() ? "" : ", ") + rest;
-    if (!energy.energy) flame.notes.push_back(beside);
-    else if (!beside.empty()) flame.notes.push_back("not the command's CPU time, and not in the graph: " + beside);
+    if (!energy.energy)
+      flame.notes.push_back(beside);
+    else if (!beside.empty())
+      flame.notes.push_back("not the command's CPU time, and not in the graph: " + beside);
     if (run.lost > 0) flame.notes.push_back(fmt::format("{} samples were lost: a lower --rate loses fewer", run.lost));
     if (run.samples.empty()) flame.notes.push_back("no sample: the command used too little CPU time, try a higher --rate");
     for (const std::string& note : named.notes) flame.notes.push_back(note);
@@ -210,8 +223,7 @@ class FlameRunner {
 
   std::string summary(const Flame& flame, const SampledRun& run, const Report& report) const {
     std::string head = "\n";
-    if (flame.has_energy)
-      head += fmt::format("{} of CPU energy ({}), ", to_text(flame.root.energy), name_of(report.energy.quality));
+    if (flame.has_energy) head += fmt::format("{} of CPU energy ({}), ", to_text(flame.root.energy), name_of(report.energy.quality));
     return head + fmt::format("{} samples, one per {} of CPU time\n\n", run.samples.size(), to_text(run.period)) +
            flame_text(flame, style_, static_cast<std::size_t>(o_.top));
   }

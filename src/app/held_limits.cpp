@@ -37,9 +37,8 @@ std::optional<MeterConnection> reach_agent(const Settings& settings) {
 }
 
 PowerLimit* matching(std::vector<PowerLimit>& limits, const Component& component, const std::string& name) {
-  const auto found = std::ranges::find_if(limits, [&](const PowerLimit& limit) {
-    return limit.component == component && (name.empty() ? limit.usual : limit.name == name);
-  });
+  const auto found = std::ranges::find_if(
+      limits, [&](const PowerLimit& limit) { return limit.component == component && (name.empty() ? limit.usual : limit.name == name); });
   return found == limits.end() ? nullptr : &*found;
 }
 
@@ -126,7 +125,8 @@ Result<void> HeldLimits::take_one(const LimitRequest& request, const std::string
   const auto asked = ask_the_agent(request, refusal);
   const auto taken = asked ? *asked : set_directly(request, sysroot);
   if (!taken) {
-    const bool agent_knows_better = !refusal.what.empty() && taken.error().code != ErrorCode::usage && taken.error().code != ErrorCode::busy;
+    const bool agent_knows_better =
+        !refusal.what.empty() && taken.error().code != ErrorCode::usage && taken.error().code != ErrorCode::busy;
     Error error = agent_knows_better ? refusal : taken.error();
     if (agent_knows_better) error.where = limit_address(request.component, request.name);
     return std::unexpected(std::move(error));

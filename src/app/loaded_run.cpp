@@ -82,6 +82,9 @@ Result<LoadedRun> LoadedRun::load(const Recording& recording, const ReportChoice
   LoadedRun run;
   auto facts = facts_from(recording.metadata());
   if (!facts) return std::unexpected(facts.error());
+  auto hosts = job_hosts(recording.metadata());
+  if (!hosts) return std::unexpected(hosts.error());
+  if (!hosts->empty()) return load_job(recording, std::move(*facts), std::move(*hosts), choices);
   run.facts_ = std::move(*facts);
   auto timeline = Timeline::from(recording, run.facts_.machine.threads);
   if (!timeline) return std::unexpected(timeline.error());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "judge/make_chart.h"
+#include "judge/make_job_report.h"
 #include "judge/make_report.h"
 #include "judge/wall_fit.h"
 #include "record/recording.h"
@@ -30,6 +31,7 @@ class LoadedRun {
   Interval interval() const { return timeline_->run; }
   Duration sampling_interval() const { return timeline_->interval; }
   const Ledger& ledger() const { return *ledger_; }
+  const Steps& steps() const { return steps_; }
   const Timeline& timeline() const { return *timeline_; }
   // What the wall delivers for what the parts take, from this recording. `source` names it. Errors: those of fit_wall().
   Result<WallFit> wall_fit(const std::string& source) const { return fit_wall(record(), source); }
@@ -38,8 +40,13 @@ class LoadedRun {
 
  private:
   LoadedRun() = default;
+  static Result<LoadedRun> load_job(const Recording& recording, RunFacts facts, std::vector<JobHost> hosts, const ReportChoices& choices);
   Result<void> judge_sensors();
-  RunRecord record() const { return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_, no_wall_}; }
+  void lay_together(const std::vector<JobHost>& hosts);
+  void collect_job_steps(const std::vector<JobHost>& hosts);
+  RunRecord record() const {
+    return {*timeline_, *ledger_, facts_, steps_, processes_, model_, begin_, no_wall_, step_energies_, host_of_member_};
+  }
   Result<void> derive_wall_layer();
 
   RunFacts facts_;
@@ -49,6 +56,9 @@ class LoadedRun {
   std::vector<ProcessSample> processes_;
   std::optional<PowerModel> model_;
   WallTime begin_;
+  std::vector<std::unique_ptr<LoadedRun>> hosts_;  // of a job: each told alone, by its own clock
+  std::vector<Energy> step_energies_;              // of a job's steps
+  std::vector<std::string> host_of_member_;        // of a job's recordings
   std::string no_wall_;              // why the wall model that there is says nothing of this run
   Report report_;
 };

@@ -14,6 +14,7 @@
 #include "app/short_children.h"
 #include "app/told_energy.h"
 #include "app/user_folders.h"
+#include "core/wall_clock_error.h"
 #include "meter/sampler.h"
 #include "record/recording.h"
 #include "watch/energy_teller.h"
@@ -242,6 +243,7 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   } else {
     result.error = end.error();
   }
+  facts.wall_clock_error = wall_clock_error();
   if (plan.at_end) plan.at_end(facts);
   facts.unseen_cpu = attendance.unseen();
   facts.short_lived = attendance.short_lived();

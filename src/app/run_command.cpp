@@ -18,12 +18,14 @@
 #include "app/held_limits.h"
 #include "app/idle_memory.h"
 #include "app/measurement.h"
+#include "app/run_profile.h"
 #include "app/user_folders.h"
 #include "app/version.h"
 #include "core/units.h"
 #include "publish/progress.h"
 #include "publish/repeats.h"
 #include "sense/host/cpu_identity_reader.h"
+#include "sense/host/host_identity_reader.h"
 #include "sense/host/machine_kind_reader.h"
 #include "sense/meters.h"
 #include "watch/program.h"
@@ -32,7 +34,7 @@ namespace joulery {
 namespace {
 
 struct RunOptions {
-  std::string output, interval = "100ms", baseline, unit = "unit", sysroot, summary, limits;
+  std::string output, interval = "100ms", baseline, unit = "unit", sysroot, summary, limits, profile;
   std::optional<double> work;
   bool no_save = false, quiet = false;
   int repeats = 1, warmup = 0;
@@ -53,7 +55,12 @@ void declare(CLI::App& app, RunOptions& o) {
       ->type_name("N")
       ->check(CLI::Range(1, 10000));
   app.add_option("--warmup", o.warmup, "run CMD so often before, unmeasured")->type_name("N")->check(CLI::Range(0, 10000));
-  app.add_option("--power-limit", o.limits, "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
+  app.add_option(
+         "--profile", o.profile,
+         "a folder that CMD's profiler may write to, named to it as JOULERY_PROFILE; the\ntrace is told with its joules after the summary")
+      ->type_name("DIR");
+  app.add_option("--power-limit", o.limits,
+                 "hold power limits while CMD runs: node/gpu/0=250W,node/cpu/package-0=90W; joulery power lists them")
       ->type_name("LIMITS");
   app.add_option("--summary", o.summary, "write the summary to this file instead of stderr")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "print no summary");
@@ -85,6 +92,10 @@ std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) 
     return complain("run",
                     {ErrorCode::usage, "a series of runs is told as text or --json only", "--repeat",
                      "or report on each recording: joulery report FILE"},
+                    exit_usage);
+  if (!o.profile.empty() && (o.repeats > 1 || o.form.json || o.form.csv || o.form.markdown || o.form.html))
+    return complain("run",
+                    {ErrorCode::usage, "a profile is told as text, of one run", "--profile", "joulery profile --json tells it otherwise"},
                     exit_usage);
   if (o.command.empty()) return complain("run", {ErrorCode::usage, "no command to run", "", "joulery run [options] -- CMD"}, exit_usage);
   return std::nullopt;
@@ -169,8 +180,8 @@ class Runner {
     if (!limits) return complain("run", limits.error(), exit_own_failure);
     limits_ = *std::move(limits);
     for (const HeldLimit& one : limits_->held())
-      plan_.facts.power_limits.push_back({one.component, one.taken.name, one.taken.asked_uw, one.taken.took_uw, one.taken.before_uw,
-                                          one.taken.enforced_uw, one.by, ""});
+      plan_.facts.power_limits.push_back(
+          {one.component, one.taken.name, one.taken.asked_uw, one.taken.took_uw, one.taken.before_uw, one.taken.enforced_uw, one.by, ""});
     plan_.at_end = [this](RunFacts& facts) {
       const std::vector<std::string> changed = limits_->changed();
       for (std::size_t i = 0; i < changed.size() && i < facts.power_limits.size(); ++i) facts.power_limits[i].changed = changed[i];
@@ -198,11 +209,17 @@ class Runner {
     if (!choices) return refuse(choices.error());
     if (!o_.limits.empty()) {
       auto requests = parse_limit_requests(o_.limits);
-      if (!requests) return refuse({requests.error().code, requests.error().what, "--power-limit " + requests.error().where, requests.error().hint});
+      if (!requests)
+        return refuse({requests.error().code, requests.error().what, "--power-limit " + requests.error().where, requests.error().hint});
       requests_ = *std::move(requests);
     }
     settings_ = *settings;
     style_ = *style;
+    if (!o_.profile.empty()) {
+      auto folder = offer_profile_folder(o_.profile);
+      if (!folder) return complain("run", folder.error(), exit_own_failure);
+      o_.profile = std::move(*folder);
+    }
     discovery_ = discover(machine_, *settings, Look::quick);
     plan_.command = o_.command;
     plan_.interval = *interval;
@@ -212,6 +229,7 @@ class Runner {
     plan_.facts.interval = *interval;
     plan_.facts.machine = read_cpu_identity(machine_);
     plan_.facts.kind = read_machine_kind(machine_);
+    plan_.facts.host = read_host_identity(machine_);
     plan_.facts.missing = missing_parts(discovery_);
     plan_.facts.factors = choices->factors;
     plan_.facts.fill = choices->fill.value_or(Fill::automatic);
@@ -257,8 +275,18 @@ class Runner {
     if (o_.repeats == 1 && !o_.quiet) print(told(*run, o_.form, style_));
     const bool plain = !o_.form.json && !o_.form.csv && !o_.form.markdown && !o_.form.html;
     if (!o_.no_save && !o_.quiet && plain && o_.repeats == 1) print(fmt::format("  Recording  {}\n", path));
+    if (!o_.profile.empty() && !o_.quiet) tell_profile(path, run->begin());
     forget(path);
     return std::nullopt;
+  }
+
+  // Without a profile the run is still whole: that is a note.
+  void tell_profile(const std::string& recording, WallTime begin) {
+    const auto text = told_profile(o_.profile, recording, begin, style_);
+    if (text)
+      print("\n" + *text);
+    else
+      complain("run", text.error(), 0);
   }
 
   void forget(const std::string& path) const {

@@ -139,9 +139,7 @@ class Watch {
     return 130;
   }
 
-  std::optional<MonoTime> deadline(MonoTime begin) const {
-    return o_.duration ? std::optional(begin + *o_.duration) : std::nullopt;
-  }
+  std::optional<MonoTime> deadline(MonoTime begin) const { return o_.duration ? std::optional(begin + *o_.duration) : std::nullopt; }
 
   // Until it first answers. False where it never did.
   bool wait_for_server(ServeSession& session) {

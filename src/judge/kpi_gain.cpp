@@ -9,7 +9,8 @@ namespace joulery {
 namespace {
 
 // Parts of names, as frameworks and papers write them. A name that has one of the second row is better the less it is.
-constexpr std::array more_is_better = {"acc", "auc", "f1", "precision", "recall", "score", "bleu", "rouge", "map", "iou", "r2", "revenue", "throughput"};
+constexpr std::array more_is_better = {"acc",   "auc", "f1",  "precision", "recall",  "score",     "bleu",
+                                       "rouge", "map", "iou", "r2",        "revenue", "throughput"};
 constexpr std::array less_is_better = {"loss", "error", "err", "perplexity", "mse", "mae", "wer", "cer", "latency", "cost"};
 
 bool has_one(const std::string& name, const auto& words) {

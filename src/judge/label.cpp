@@ -31,6 +31,9 @@ constexpr Pattern names[] = {
 }  // namespace
 
 std::string label_of(const Component& component) {
+  if (!component.host().empty())
+    return component.local().empty() ? std::string(component.host())
+                                     : fmt::format("{}: {}", component.host(), label_of(Component(std::string(component.local()))));
   const std::string& path = component.path();
   for (const Pattern& name : names)
     if (path == name.prefix) return std::string(name.label);

@@ -10,6 +10,6 @@ namespace joulery {
 std::string label_of(const Component& component);
 
 // True for the parts whose energy CPU time says nothing about.
-inline bool is_accelerator(const Component& component) { return component.inside(Component("node/gpu")); }
+inline bool is_accelerator(const Component& component) { return component.local().starts_with("node/gpu/"); }
 
 }  // namespace joulery

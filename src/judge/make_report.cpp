@@ -11,6 +11,9 @@
 #include "judge/kpi_gain.h"
 #include "judge/label.h"
 #include "judge/make_layers.h"
+#include "ledger/job_host.h"
+#include "ledger/ranks.h"
+#include "ledger/step_shares.h"
 
 namespace joulery {
 namespace {
@@ -99,18 +102,58 @@ std::optional<double> quantile(std::vector<double> values, double share) {
   return *at;
 }
 
-void add_steps(const RunRecord& run, Report& report) {
-  std::vector<double> energies, lengths;
-  for (const Step& step : run.steps.steps) {
-    if (report.energy.joules) energies.push_back(to_joules(run.ledger.counted(step.when)));
-    lengths.push_back(to_seconds(step.when.length()));
+// A step's joules, where the energy of the run is known.
+std::vector<Energy> energies_of_steps(const RunRecord& run, const Report& report) {
+  if (!report.energy.joules) return {};
+  if (!run.step_energies.empty()) return {run.step_energies.begin(), run.step_energies.end()};
+  return share_among_steps(run.steps.steps, [&](Interval when) { return run.ledger.counted(when); });
+}
+
+std::vector<double> lengths_of(const RunRecord& run, std::span<const std::size_t> which) {
+  std::vector<double> lengths;
+  for (const std::size_t i : which) lengths.push_back(to_seconds(run.steps.steps[i].when.length()));
+  return lengths;
+}
+
+void add_ranks(const RunRecord& run, std::span<const Energy> energies, Report& report) {
+  Ranks ranks = ranks_of(run.steps.steps, run.steps.points);
+  report.rounds = ranks.rounds;
+  Energy all;
+  for (const Energy energy : energies) all += energy;
+  for (const Rank& rank : ranks.ranks) {
+    ReportRank line;
+    line.rank = rank.number;
+    line.pid = plain_pid(rank.pid);
+    if (const auto member = static_cast<std::size_t>(member_of(rank.pid)); member < run.host_of_member.size())
+      line.host = run.host_of_member[member];
+    line.steps = static_cast<std::int64_t>(rank.steps.size());
+    line.work = rank.work;
+    line.seconds_median = quantile(lengths_of(run, rank.steps), 0.5);
+    line.waited_s = to_seconds(rank.waited);
+    line.waited_for_s = to_seconds(rank.waited_for);
+    line.last = rank.last;
+    line.reason = unknown_energy(report);
+    if (!energies.empty()) {
+      line.joules = Energy{};
+      for (const std::size_t i : rank.steps) *line.joules += energies[i];
+      if (all > Energy{}) line.share = *line.joules / all;
+    }
+    report.ranks.push_back(std::move(line));
   }
+}
+
+void add_steps(const RunRecord& run, Report& report) {
+  const std::vector<Energy> shares = energies_of_steps(run, report);
+  std::vector<double> energies, lengths;
+  for (const Energy share : shares) energies.push_back(to_joules(share));
+  for (const Step& step : run.steps.steps) lengths.push_back(to_seconds(step.when.length()));
   report.steps = {.count = static_cast<std::int64_t>(lengths.size()),
                   .joules_median = quantile(energies, 0.5),
                   .joules_p95 = quantile(energies, 0.95),
                   .seconds_median = quantile(lengths, 0.5),
                   .marks_lost = run.facts.marks_lost,
                   .reason = lengths.empty() ? "no step was marked" : unknown_energy(report)};
+  add_ranks(run, shares, report);
 }
 
 void add_work(const RunRecord& run, Report& report) {
@@ -176,7 +219,7 @@ void add_processes(const RunRecord& run, Report& report) {
   if (const auto idle = idle_power(run)) energy.idle = idle->host * run.timeline.run.length();
   for (const ProcessShare& share : share_by_process(run.processes, run.facts.unseen_cpu, run.facts.short_lived, run.timeline.run, energy)) {
     ReportProcess line{
-        .pid = share.pid, .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}, .reason = {}};
+        .pid = plain_pid(share.pid), .name = share.name, .cpu_s = to_seconds(share.cpu), .joules = share.energy, .share = {}, .reason = {}};
     if (!share.energy) line.reason = energy.host ? "the busy time of the node's CPUs is not known" : unknown_energy(report);
     if (share.energy && report.energy.joules && report.energy.joules->value > Energy{})
       line.share = *share.energy / report.energy.joules->value;
@@ -254,7 +297,7 @@ std::optional<IdlePower> idle_power(const RunRecord& run) {
   return std::nullopt;
 }
 
-Report make_report(const RunRecord& run) {
+Report make_figures(const RunRecord& run) {
   Report report;
   report.command = run.facts.command;
   report.exit_code = run.facts.exit_code;
@@ -265,6 +308,11 @@ Report make_report(const RunRecord& run) {
   add_steps(run, report);
   add_work(run, report);
   add_kpis(run, report);
+  return report;
+}
+
+Report make_report(const RunRecord& run) {
+  Report report = make_figures(run);
   add_baseline(run, report);
   add_processes(run, report);
   add_layers(run, report);

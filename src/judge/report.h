@@ -48,6 +48,22 @@ struct ReportSteps {
   std::string reason;                // why a figure above is unknown; "" where none is
 };
 
+// A process that marked steps beside others: a rank of a distributed training. The joules of all ranks sum to the phase "steps".
+struct ReportRank {
+  std::optional<std::int64_t> rank;  // as the launcher numbers it
+  std::string host;                  // "" where there is one host
+  std::int64_t pid = 0;
+  std::int64_t steps = 0;
+  double work = 0;                   // units of work that its steps held
+  std::optional<Energy> joules;      // its share of its host's, split evenly at each moment among the ranks that are in a step
+  std::optional<double> share;       // of all ranks' joules
+  std::optional<double> seconds_median;
+  double waited_s = 0;               // for ranks that arrived later
+  double waited_for_s = 0;           // that the others waited for it, all of them together
+  std::int64_t last = 0;             // in how many rounds it arrived last
+  std::string reason;                // why a figure above is unknown; "" where none is
+};
+
 struct ReportWork {
   std::string unit;                  // "sample"
   double count = 0;
@@ -81,6 +97,7 @@ struct ReportKpi {
 struct ReportProcess {
   std::int64_t pid = 0;
   std::string name;
+  std::string host = {};             // "" where there is one host
   double cpu_s = 0;
   std::optional<Energy> joules;
   std::optional<double> share;
@@ -176,6 +193,31 @@ struct ReportDelay {
   std::string reason;                // why there is none; "" where there is one
 };
 
+// How a host's clock was laid on the first one's. 90 % intervals.
+struct ReportClock {
+  double ahead_ms = 0;               // of its wall clock before the first host's, in the middle of the run
+  std::optional<double> low_ms, high_ms;
+  double drift_ppm = 0;              // by which it gets further ahead
+  std::optional<double> drift_low_ppm, drift_high_ppm;
+  std::string source;                // "120 common steps", "wall clocks", "the job's clock"
+  std::string reason;                // why a figure above is unknown; "" where none is
+};
+
+// One host of a job that ran on several; the joules of all sum to the report's.
+struct ReportHost {
+  std::string name;
+  std::optional<Estimate> joules;
+  std::optional<double> share, mean_watts;  // mean_watts: while it took part
+  Quality quality = Quality::missing;
+  bool partial = false;
+  double begin_s = 0, end_s = 0;     // since the job's start: when it took part
+  std::int64_t recordings = 1;       // that were merged for it
+  ReportClock clock;
+  std::optional<double> grams;       // CO2e
+  std::string place;                 // whose carbon intensity that is
+  std::string reason;                // why a figure above is unknown; "" where none is
+};
+
 struct Report {
   std::vector<std::string> command;
   std::optional<int> exit_code;      // empty where the recording ends before the command did
@@ -186,6 +228,9 @@ struct Report {
   std::vector<ReportComponent> components;
   std::vector<ReportPhase> phases;
   ReportSteps steps;
+  std::vector<ReportRank> ranks;     // none where fewer than two processes marked steps
+  std::int64_t rounds = 0;           // steps that every rank has
+  std::vector<ReportHost> hosts;     // none where there is one
   std::vector<ReportWork> work;
   std::vector<ReportKpi> kpis;
   std::vector<ReportProcess> processes;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t most_cuts = 400'000;
 constexpr Duration shortest_cut = milliseconds(10);
+constexpr std::int64_t readings_a_cut = 5, enough_cuts = 60;
 
 std::string iso_utc(WallTime t) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(t.ns / 1'000'000'000)),
@@ -53,7 +54,8 @@ void add_figures(ServingLine& line) {
   if (line.tokens_in && line.tokens_out) line.figures.joules_per_token = per(*line.tokens_in + *line.tokens_out);
   line.figures.joules_per_request = per(line.requests);
   if (line.tokens_out && energy > 0) line.figures.output_tokens_per_second_per_watt = *line.tokens_out / energy;  // (1/s)/W is 1/J
-  if (line.figures.joules_per_request) line.figures.kwh_per_1000_requests = *line.figures.joules_per_request * 1000 / joules_per_kilowatt_hour;
+  if (line.figures.joules_per_request)
+    line.figures.kwh_per_1000_requests = *line.figures.joules_per_request * 1000 / joules_per_kilowatt_hour;
 }
 
 std::vector<ServingLine> finished(std::map<std::string, ServingLine> lines) {
@@ -154,7 +156,8 @@ JudgedServing judge_serving(const ServingRecord& record) {
   const Interval run = record.timeline.run;
   const Total total = record.ledger.total(run);
   ServingFacts facts{.idle_accelerator_watts = {}, .idle_host_watts = {}, .quality = total.quality, .relative_error = 0};
-  if (total.energy && total.energy->value > Energy{}) facts.relative_error = (total.energy->high - total.energy->low) / total.energy->value / 2;
+  if (total.energy && total.energy->value > Energy{})
+    facts.relative_error = (total.energy->high - total.energy->low) / total.energy->value / 2;
   if (record.idle) facts.idle_accelerator_watts = to_watts(record.idle->accelerators), facts.idle_host_watts = to_watts(record.idle->host);
   std::vector<ServingUse> uses;
   for (const ServingWork& work : record.work) uses.push_back(work.use);
@@ -197,7 +200,10 @@ std::vector<ServingCut> even_cuts(const Timeline& timeline, const Ledger& ledger
   std::vector<const Row*> rows;
   for (const Row& row : ledger.rows())
     if (!row.overlap && row.track && row.quality != Quality::estimated) rows.push_back(&row);
-  const Duration step = std::max(shortest_cut, rows.empty() ? milliseconds(100) : reading_interval(rows));
+  const Duration reading = std::max(shortest_cut, rows.empty() ? milliseconds(100) : reading_interval(rows));
+  // Meters tell late by some of their interval: several of them make a stretch, as far as enough stretches are left to fit.
+  const Duration step = std::max(
+      reading, std::min(nanoseconds(readings_a_cut * reading.base_units()), nanoseconds(timeline.run.length().base_units() / enough_cuts)));
   Grid grid = grid_over(timeline.run, step, most_cuts);
   std::vector<ServingCut> cuts;
   for (std::size_t i = 0; i < grid.count; ++i) cuts.push_back({{grid.edge(i), grid.edge(i + 1)}, ""});

@@ -100,7 +100,7 @@ JudgedServing judge_serving(const ServingRecord& record);
 // What a stretch burnt.
 ServingSlot serving_slot(const Ledger& ledger, const ServingCut& cut);
 
-// The run in even stretches, as short as its meters tell apart.
+// The run in even stretches, about as short as its meters tell apart.
 std::vector<ServingCut> even_cuts(const Timeline& timeline, const Ledger& ledger);
 
 }  // namespace joulery

@@ -88,6 +88,29 @@ Ledger::Ledger(const Timeline& timeline, const std::optional<PowerModel>& model,
   std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.overlap; });
 }
 
+Ledger::Ledger(Interval run, std::span<const HostLedger> hosts) : run_(run) {
+  bool all_at_wall = !hosts.empty();
+  for (const HostLedger& host : hosts) {
+    std::map<const Track*, const Track*> placed;
+    const auto place = [&](const Track*& track) {
+      if (!track) return;
+      const auto [at, is_new] = placed.try_emplace(track, nullptr);
+      if (is_new) at->second = estimates_.emplace_back(std::make_unique<Track>(track->on_job(host.run, host.clock))).get();
+      track = at->second;
+    };
+    all_at_wall = all_at_wall && host.ledger->boundary() == Boundary::wall;
+    for (Row row : host.ledger->rows()) {
+      row.component = row.component.of_host(host.name);
+      place(row.track);
+      for (const Track*& feed : row.plus) place(feed);
+      for (const Track*& part : row.minus) place(part);
+      rows_.push_back(std::move(row));
+    }
+  }
+  boundary_ = all_at_wall ? Boundary::wall : Boundary::node;
+  std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.overlap; });
+}
+
 std::vector<const EnergySource*> Ledger::chosen_sources(const Timeline& timeline) const {
   std::map<std::pair<std::string, Scope>, const EnergySource*> best;
   std::vector<const EnergySource*> chosen;
@@ -264,8 +287,8 @@ Energy Ledger::counted(Interval when) const {
   return sum;
 }
 
-// Errors of one meter go the same way and add; errors of different meters are independent. A model's rows are
-// independent of each other by construction.
+// Errors of one kind of meter go the same way and add, on several hosts too; errors of different meters are independent. A
+// model's rows are independent of each other by construction, and wrong in the same way on every host.
 Total Ledger::total(Interval when) const {
   Total total;
   std::map<std::string, std::pair<double, double>> by_meter;
@@ -280,7 +303,7 @@ Total Ledger::total(Interval when) const {
     any = true;
     total.quality = worst(total.quality, span.quality);
     value += span.energy->value;
-    auto& [below, above] = by_meter[row.quality == Quality::estimated ? row.component.path() : row.meter];
+    auto& [below, above] = by_meter[row.quality == Quality::estimated ? std::string(row.component.local()) : row.meter];
     below += to_joules(span.energy->value - span.energy->low);
     above += to_joules(span.energy->high - span.energy->value);
   }

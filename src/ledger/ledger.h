@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/host_clock.h"
 #include "factors/power_model.h"
 #include "ledger/timeline.h"
 
@@ -52,6 +53,16 @@ struct Row {
   std::vector<const Track*> minus;   // of a derived row: what is taken from `track`
 };
 
+class Ledger;
+
+// One host of a job: its ledger, told by its own clock.
+struct HostLedger {
+  std::string name;
+  const Ledger* ledger = nullptr;
+  Interval run;        // while it took part
+  HostClock clock;
+};
+
 // How far out the counted energy reaches.
 enum class Boundary { node, wall };
 
@@ -74,6 +85,10 @@ class Ledger {
  public:
   // `timeline` outlives the ledger. `model` fills as `fill` says; `missing` names the parts known to lack a source.
   Ledger(const Timeline& timeline, const std::optional<PowerModel>& model, Fill fill, std::vector<MissingPart> missing);
+
+  // A job of several hosts: the rows of them all below host/NAME/, on the job's clock; `run` holds all of their runs. What is
+  // counted is what each host counts, to the microjoule; neither a whole node nor a wall is told.
+  Ledger(Interval run, std::span<const HostLedger> hosts);
 
   std::span<const Row> rows() const { return rows_; }
   Boundary boundary() const { return boundary_; }

@@ -71,7 +71,7 @@ FactorChoice choice_from(const Json& json) {
 }
 
 Json to_json(const HeldPowerLimit& limit) {
-  Json json{{"component", limit.component.path()}, {"name", limit.name},           {"asked_uw", limit.asked_uw}, {"took_uw", limit.took_uw},
+  Json json{{"component", limit.component.path()}, {"name", limit.name}, {"asked_uw", limit.asked_uw}, {"took_uw", limit.took_uw},
             {"before_uw", limit.before_uw},        {"by", limit.by}};
   if (limit.enforced_uw) json["enforced_uw"] = *limit.enforced_uw;
   if (!limit.changed.empty()) json["changed"] = limit.changed;
@@ -84,8 +84,14 @@ HeldPowerLimit limit_from(const Json& json) {
     if (value < 0) throw std::domain_error("a power below zero");
     return value;
   };
-  HeldPowerLimit limit{Component(json.at("component").get<std::string>()), json.at("name").get<std::string>(),
-                       power("asked_uw"), power("took_uw"), power("before_uw"), std::nullopt, json.value("by", ""), json.value("changed", "")};
+  HeldPowerLimit limit{Component(json.at("component").get<std::string>()),
+                       json.at("name").get<std::string>(),
+                       power("asked_uw"),
+                       power("took_uw"),
+                       power("before_uw"),
+                       std::nullopt,
+                       json.value("by", ""),
+                       json.value("changed", "")};
   if (json.contains("enforced_uw")) limit.enforced_uw = power("enforced_uw");
   return limit;
 }
@@ -126,6 +132,8 @@ const Entry entries[] = {
     {"machine", [](const Json& j, RunFacts& f) { f.machine = identity_from(j); }},
     {"machine_kind",
      [](const Json& j, RunFacts& f) { f.kind = {j.at("board").get<std::string>(), j.at("accelerators").get<std::vector<std::string>>()}; }},
+    {"host", [](const Json& j, RunFacts& f) { f.host = {j.at("name").get<std::string>(), j.at("boot_id").get<std::string>()}; }},
+    {"wall_clock_error_ns", [](const Json& j, RunFacts& f) { f.wall_clock_error = nanoseconds(whole_of<std::int64_t>(j)); }},
     {"missing",
      [](const Json& j, RunFacts& f) {
        for (const Json& part : j)
@@ -175,6 +183,8 @@ Metadata to_metadata(const RunFacts& facts) {
   put("command", facts.command);
   put("machine", to_json(facts.machine));
   if (facts.kind != MachineKind{}) put("machine_kind", {{"board", facts.kind.board}, {"accelerators", facts.kind.accelerators}});
+  if (facts.host != HostIdentity{}) put("host", {{"name", facts.host.name}, {"boot_id", facts.host.boot_id}});
+  if (facts.wall_clock_error) put("wall_clock_error_ns", facts.wall_clock_error->base_units());
   put("factors", to_json(facts.factors));
   put("fill", fill_names[static_cast<int>(facts.fill)]);
   if (facts.exit_code) put("exit_code", *facts.exit_code);

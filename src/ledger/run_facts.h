@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/cpu_identity.h"
+#include "core/host_identity.h"
 #include "core/machine_kind.h"
 #include "core/result.h"
 #include "core/time.h"
@@ -54,6 +55,8 @@ struct RunFacts {
   std::optional<Interval> baseline;
   CpuIdentity machine;
   MachineKind kind;                     // board and accelerators
+  HostIdentity host;                    // empty names where the recording does not tell
+  std::optional<Duration> wall_clock_error;  // the most by which the wall clock was off, as the kernel knew when the run ended
   std::vector<MissingPart> missing;
   std::vector<WorkDone> work;           // --work
   std::int64_t marks_lost = 0;

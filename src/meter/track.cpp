@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace joulery {
+namespace {
+
+constexpr Duration edge_slack = milliseconds(50);  // time without readings at either end that makes nothing partial
+
+}  // namespace
 
 Track::Track(const std::vector<MonoTime>& times, std::vector<std::int64_t> counts, double unit, Accuracy accuracy, Quality quality,
              std::vector<Gap> gaps, double roughness, Duration blur)
@@ -81,6 +86,8 @@ double Track::blur_error(MonoTime t) const {
 }
 
 double Track::edge_error(MonoTime t) const {
+  if (part_ && t <= part_->begin) return part_begin_error_;
+  if (part_ && t >= part_->end) return part_end_error_;
   if (blur_ > Duration{}) return blur_error(t);
   const std::size_t next = index_after(t);
   if (next == 0 || next == times_->size()) return unit_;
@@ -95,10 +102,48 @@ bool Track::incomplete(Interval when, Duration slack) const {
   return std::ranges::any_of(gaps_, [&](const Gap& gap) { return gap.energy_lost && !intersect(gap.when, when).empty(); });
 }
 
+Track Track::on_job(Interval part, const HostClock& clock) const {
+  if (empty()) return {};
+  auto times = std::make_unique<std::vector<MonoTime>>();
+  std::vector<std::int64_t> value, low, high;
+  const auto add = [&](MonoTime t) {
+    times->push_back(clock.on_job(t));
+    value.push_back(position(t).base_units());
+    if (low_.empty()) return;
+    low.push_back(position_in(low_, t).base_units());
+    high.push_back(position_in(high_, t).base_units());
+  };
+  add(part.begin);
+  for (std::size_t i = index_after(part.begin); i < times_->size() && (*times_)[i] < part.end; ++i) add((*times_)[i]);
+  add(part.end);
+  std::vector<Gap> gaps;
+  const Interval known = covered();
+  const auto add_unknown = [&](MonoTime begin, MonoTime end) {
+    if (end - begin > edge_slack) gaps.push_back({clock.on_job(Interval{begin, end}), "no reading", true, std::nullopt});
+  };
+  add_unknown(part.begin, std::min(known.begin, part.end));
+  for (Gap gap : gaps_) {
+    gap.when = intersect(gap.when, part);
+    if (gap.when.empty() || gap.when.end <= known.begin || known.end <= gap.when.begin) continue;
+    gap.when = clock.on_job(gap.when);
+    gaps.push_back(std::move(gap));
+  }
+  add_unknown(std::max(known.end, part.begin), part.end);
+  Track placed(*times, std::move(value), 1e-6, accuracy_, quality_, std::move(gaps), roughness_, blur_);
+  placed.low_ = std::move(low);
+  placed.high_ = std::move(high);
+  placed.part_ = clock.on_job(part);
+  placed.part_begin_error_ = edge_error(part.begin);
+  placed.part_end_error_ = edge_error(part.end);
+  placed.keep(std::move(times));
+  return placed;
+}
+
 Span Track::energy(Interval when) const {
+  if (part_) when = intersect(when, *part_);
   if (empty() || intersect(covered(), when).empty()) return {};
   const Energy value = position(when.end) - position(when.begin);
-  const bool partial = incomplete(when, milliseconds(50));
+  const bool partial = incomplete(when, edge_slack);
   if (!low_.empty()) {
     const auto of = [&](const std::vector<std::int64_t>& counts) {
       return position_in(counts, when.end) - position_in(counts, when.begin);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/host_clock.h"
 #include "core/quality.h"
 #include "core/time.h"
 #include "meter/gap.h"
@@ -50,6 +51,10 @@ class Track {
   void worsen(Quality least) { quality_ = worst(quality_, least); }
   // Every joule times `factor`, which a meter has shown; what the sensor is then still wrong by.
   void scale(double factor, Accuracy left);
+
+  // The same on the clock of a job in which this track's host took part for `part` (on its own clock): before and after it the
+  // host burns nothing, which is known. energy() over all of `part` is what it was, to the microjoule.
+  Track on_job(Interval part, const HostClock& clock) const;
 
   bool empty() const { return counts_.empty(); }
   Interval covered() const;                      // from the first good reading to the last
@@ -111,6 +116,8 @@ class Track {
   std::vector<Gap> gaps_;
   double roughness_ = 0;
   Duration blur_;
+  std::optional<Interval> part_;                 // beyond which nothing burns
+  double part_begin_error_ = 0, part_end_error_ = 0;
 };
 
 }  // namespace joulery

@@ -59,7 +59,8 @@ std::string amount(const Flame& flame, Energy energy, double weight) {
 
 std::string flame_text(const Flame& flame, const TextStyle& style, std::size_t most) {
   const std::vector<FlameFunction> functions = flame.functions();
-  std::string out = fmt::format("{:>10} {:>7}  {:>10} {:>7}  {}\n", "self", "", "with calls", "", flame.has_energy ? "energy of" : "time of");
+  std::string out =
+      fmt::format("{:>10} {:>7}  {:>10} {:>7}  {}\n", "self", "", "with calls", "", flame.has_energy ? "energy of" : "time of");
   const std::size_t shown = std::min(most, functions.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const FlameFunction& f = functions[i];
@@ -89,8 +90,10 @@ std::string flame_json(const Flame& flame) {
   JsonWriter json(0);
   json.begin_object().key("schema").text("joulery.flame/1").key("title").text(flame.title).key("unit").text(flame.unit);
   json.key("joules");
-  if (flame.has_energy) json.energy(flame.root.energy);
-  else json.null();
+  if (flame.has_energy)
+    json.energy(flame.root.energy);
+  else
+    json.null();
   json.key("functions").begin_array();
   for (const FlameFunction& f : flame.functions()) {
     json.begin_object().key("name").text(f.name).key("kind").text(name_of(f.kind));

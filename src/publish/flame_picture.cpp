@@ -19,7 +19,9 @@ constexpr std::size_t most_rows = 400;                  // of the table
 
 // Fills on which black text is read well; brightness varies with the name, so that neighbours stay apart.
 std::string fill_of(FrameKind kind, std::string_view name) {
-  struct Hue { int hue, saturation; };
+  struct Hue {
+    int hue, saturation;
+  };
   constexpr Hue hues[] = {{45, 12}, {48, 85}, {26, 85}, {208, 55}, {158, 45}, {280, 35}};
   std::uint32_t hash = 2166136261U;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -59,10 +61,11 @@ void draw(Drawing& d, std::string_view name, const FlameFrame& frame, double x, 
   const std::string plain = printable(name);
   d.frames += fmt::format(
       "<g class=\"f\" data-x=\"{:.3f}\" data-w=\"{:.3f}\" data-d=\"{}\"><title>{}\n{} ({}), by itself {}</title>"
-      "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"1\" fill=\"{}\"/><text x=\"{:.2f}\" y=\"{:.0f}\">{}</text></g>\n",
-      x, wide, depth, html_text(plain), amount(d.flame, frame.energy, frame.weight), percent(whole > 0 ? size_of(d.flame, frame) / whole : 0),
-      amount(d.flame, frame.self, frame.self_weight), x, y, std::max(0.3, wide - 0.4), row - 1, fill_of(frame.kind, name), x + 3, y + 13,
-      letters >= 3 ? html_text(clipped(plain, letters)) : "");
+      "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"1\" fill=\"{}\"/><text x=\"{:.2f}\" "
+      "y=\"{:.0f}\">{}</text></g>\n",
+      x, wide, depth, html_text(plain), amount(d.flame, frame.energy, frame.weight),
+      percent(whole > 0 ? size_of(d.flame, frame) / whole : 0), amount(d.flame, frame.self, frame.self_weight), x, y,
+      std::max(0.3, wide - 0.4), row - 1, fill_of(frame.kind, name), x + 3, y + 13, letters >= 3 ? html_text(clipped(plain, letters)) : "");
   double at = x;
   for (const auto& [child_name, child] : frame.children) {
     draw(d, child_name, child, at, depth + 1);
@@ -112,8 +115,10 @@ Drawing drawn(const Flame& flame) {
 }
 
 std::string svg_element(const Flame& flame, const Drawing& d, std::string_view more) {
-  return fmt::format("<svg class=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n{}{}</svg>\n",
-                     width, std::max(1, d.depth) * row, html_text("Flame graph of " + printable(flame.title)), more, d.frames);
+  return fmt::format(
+      "<svg class=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+      "aria-label=\"{}\">\n{}{}</svg>\n",
+      width, std::max(1, d.depth) * row, html_text("Flame graph of " + printable(flame.title)), more, d.frames);
 }
 
 std::string table(const Flame& flame) {
@@ -123,13 +128,16 @@ std::string table(const Flame& flame) {
   for (std::size_t i = 0; i < std::min(most_rows, functions.size()); ++i) {
     const FlameFunction& f = functions[i];
     const double self = flame.has_energy ? to_joules(f.self) : f.self_weight, all = flame.has_energy ? to_joules(f.energy) : f.weight;
-    rows += fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td class=\"words\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        html_text(printable(f.name)), name_of(f.kind), html_text(amount(flame, f.self, f.self_weight)),
-                        percent(whole > 0 ? self / whole : 0), html_text(amount(flame, f.energy, f.weight)), percent(whole > 0 ? all / whole : 0));
+    rows += fmt::format(
+        "<tr><th scope=\"row\"><code>{}</code></th><td class=\"words\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        html_text(printable(f.name)), name_of(f.kind), html_text(amount(flame, f.self, f.self_weight)),
+        percent(whole > 0 ? self / whole : 0), html_text(amount(flame, f.energy, f.weight)), percent(whole > 0 ? all / whole : 0));
   }
-  const std::string more = functions.size() > most_rows ? fmt::format(" The {} that burn the most of {}.", most_rows, functions.size()) : "";
+  const std::string more =
+      functions.size() > most_rows ? fmt::format(" The {} that burn the most of {}.", most_rows, functions.size()) : "";
   return fmt::format(
-      "<div class=\"scroll\"><table><caption>By function, over all stacks.{}</caption><thead><tr><th>function</th><th class=\"words\">kind</th>"
+      "<div class=\"scroll\"><table><caption>By function, over all stacks.{}</caption><thead><tr><th>function</th><th "
+      "class=\"words\">kind</th>"
       "<th>by itself</th><th></th><th>with what it calls</th><th></th></tr></thead><tbody>\n{}</tbody></table></div>\n",
       more, rows);
 }
@@ -148,18 +156,21 @@ std::string flame_html(const Flame& flame) {
   const Drawing d = drawn(flame);
   std::string notes;
   for (const std::string& note : flame.notes) notes += fmt::format("<li>{}</li>\n", html_text(printable(note)));
-  if (d.small > 0) notes += fmt::format("<li>{} narrower than half a pixel left out of the picture</li>\n", counted(static_cast<std::int64_t>(d.small), "frame"));
+  if (d.small > 0)
+    notes += fmt::format("<li>{} narrower than half a pixel left out of the picture</li>\n",
+                         counted(static_cast<std::int64_t>(d.small), "frame"));
   const std::string title = html_text(printable(flame.title));
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\">"
       "<title>Flame graph: {}</title><style>{}{}body{{max-width:1280px}}input{{font:inherit;padding:4px 8px;min-width:16em}}"
       "@media print{{.find{{display:none}}.flame .f rect{{stroke:#fff;stroke-width:.3}}}}</style></head><body>\n"
       "<header><div class=\"brand\">joulery</div><h1><code>{}</code></h1></header>\n<p class=\"total\"><strong>{}</strong></p>\n"
       "<p class=\"find\"><label>Search <input id=\"search\" type=\"search\"></label> <span id=\"found\" role=\"status\"></span> "
       "<small>Click on a frame to zoom, on the lowest to go back.</small></p>\n<figure>{}</figure>\n<ul class=\"notes\">{}</ul>\n{}"
       "<script>{}</script></body></html>\n",
-      title, html_style(), picture_style, title, html_text(amount(flame, flame.root.energy, flame.root.weight)), svg_element(flame, d, ""), notes,
-      table(flame), picture_script);
+      title, html_style(), picture_style, title, html_text(amount(flame, flame.root.energy, flame.root.weight)), svg_element(flame, d, ""),
+      notes, table(flame), picture_script);
 }
 
 }  // namespace joulery

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "publish/hosts.h"
 #include "publish/html_chart.h"
 #include "publish/html_gain.h"
 #include "publish/html_style.h"
@@ -250,6 +251,37 @@ std::string processes(const Report& r) {
          rows + "</tbody></table></div>\n";
 }
 
+std::string hosts(const Report& r) {
+  if (r.hosts.empty()) return {};
+  std::string rows;
+  for (const ReportHost& host : r.hosts)
+    rows += fmt::format(
+        "<tr><th scope=\"row\">{}</th>{}<td class=\"wide\">{}</td><td>{}</td>{}<td class=\"wide\">{}</td><td "
+        "class=\"words\">{}</td></tr>\n",
+        html_text(host.name), energy_cell(host.joules ? std::optional(host.joules->value) : std::nullopt, host.reason),
+        host.joules ? fmt::format("{} to {}", to_text(host.joules->low), to_text(host.joules->high)) : "",
+        host.share ? percent(*host.share) : "", bar_cell(host.share), host.joules ? or_missing(host.mean_watts) : "",
+        html_text(host_words(host, &host == r.hosts.data())));
+  return "<h2>Which hosts used it</h2>\n<div class=\"scroll tall\"><table class=\"fold\"><thead><tr><th scope=\"col\">Host</th><th "
+         "scope=\"col\">Energy</th><th scope=\"col\">90 % interval</th><th scope=\"col\">Share</th><th></th><th "
+         "scope=\"col\">Mean</th><th scope=\"col\" class=\"words\">Known by</th></tr></thead>\n<tbody>\n" +
+         rows + "</tbody></table></div>\n";
+}
+
+std::string ranks(const Report& r) {
+  if (r.ranks.empty()) return {};
+  std::string rows;
+  for (const ReportRank& rank : r.ranks)
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}<td>{}</td>{}<td class=\"words\">{}</td></tr>\n", html_text(rank_name(rank)),
+                        energy_cell(rank.joules, rank.reason), rank.share ? percent(*rank.share) : "", bar_cell(rank.share),
+                        html_text(rank_words(rank)));
+  const std::string straggler = straggler_words(r);
+  return "<h2>Which ranks used it</h2>\n" + (straggler.empty() ? "" : "<p>" + html_text(straggler) + ".</p>\n") +
+         "<div class=\"scroll tall\"><table class=\"fold\"><thead><tr><th scope=\"col\">Rank</th><th scope=\"col\">Energy</th><th "
+         "scope=\"col\">Share</th><th></th><th scope=\"col\" class=\"words\">Steps</th></tr></thead>\n<tbody>\n" +
+         rows + "</tbody></table></div>\n";
+}
+
 std::string sampling_words(const ReportSampling& s) {
   return fmt::format("Meters read every {}; {}, {} missed, {}.", to_text(seconds(s.interval_s)), counted(s.rounds, "round"),
                      grouped(s.missed), counted(static_cast<std::int64_t>(s.gaps.size()), "gap"));
@@ -267,7 +299,8 @@ std::string report_html(const Report& report, const Chart& chart) {
                      html_text(command_words(report.command)), html_style());
   out += header(report) + "<main>\n" + total(report) + cards(report) + notes_list(report);
   out += "<h2>Power over time</h2>\n" + power_figure(picture_of(chart, report));
-  out += components(report) + layers(report) + phases(report) + gain_section(report) + processes(report) + "</main>\n";
+  out += components(report) + hosts(report) + layers(report) + phases(report) + ranks(report) + gain_section(report) + processes(report) +
+         "</main>\n";
   out += fmt::format(
       "<footer>{} Intervals hold the truth with 90 % probability. Estimates are hatched.</footer>\n<script>{}</script>\n</body>\n</html>\n",
       sampling_words(report.sampling), html_script());

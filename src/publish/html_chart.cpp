@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/component.h"
 #include "core/units.h"
 #include "publish/html_text.h"
 #include "publish/numbers.h"
@@ -255,7 +256,9 @@ std::string gaps_table(const Picture& p) {
 
 }  // namespace
 
-std::string_view kind_of(std::string_view path) {
+std::string_view kind_of(std::string_view whole) {
+  const Component component{std::string(whole)};
+  const std::string_view path = whole.substr(whole.size() - component.local().size());  // a host may have any name
   struct Kind {
     std::string_view word, kind;
   };

@@ -43,23 +43,25 @@ std::string curve(const ReportKpi& kpi, const Axes& axes) {
   for (const ReportKpiPoint& p : kpi.points) {
     line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", axes.x(p), axes.y(p.value));
     if (kpi.points.size() <= 60)
-      dots += fmt::format("<path class=\"dot\" d=\"M{0:.1f} {1:.1f}h.01\"><title>{2:.6g} after {3}</title></path>", axes.x(p), axes.y(p.value),
-                          p.value, x_words(axes, axes.x_of(p)));
+      dots += fmt::format("<path class=\"dot\" d=\"M{0:.1f} {1:.1f}h.01\"><title>{2:.6g} after {3}</title></path>", axes.x(p),
+                          axes.y(p.value), p.value, x_words(axes, axes.x_of(p)));
   }
   return fmt::format("<path class=\"line gpu s0\" d=\"{}\"/>\n{}", line, dots);
 }
 
 std::string picture(const ReportKpi& kpi) {
   const Axes axes = axes_of(kpi);
-  std::string out = fmt::format("<figure>\n<p class=\"apart\">{} against the {} until then.</p>\n<div class=\"chart\">\n", html_text(kpi.name),
-                                axes.energy ? "energy used" : "time");
+  std::string out = fmt::format("<figure>\n<p class=\"apart\">{} against the {} until then.</p>\n<div class=\"chart\">\n",
+                                html_text(kpi.name), axes.energy ? "energy used" : "time");
   out += fmt::format(
       "<div class=\"plot gain\"><div class=\"y\" aria-hidden=\"true\"><span style=\"bottom:0%\">{:.4g}</span><span "
-      "style=\"bottom:100%\">{:.4g}</span></div><svg viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{} against "
+      "style=\"bottom:100%\">{:.4g}</span></div><svg viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{} "
+      "against "
       "{}; the numbers are in the table below\">\n{}</svg></div>\n",
       axes.low, axes.high, view_width, view_height, html_text(kpi.name), axes.energy ? "energy" : "time", curve(kpi, axes));
-  out += fmt::format("<div class=\"x\" aria-hidden=\"true\"><span style=\"left:0%\">0</span><span class=\"last\" style=\"left:100%\">{}</span></div>\n",
-                     x_words(axes, axes.right));
+  out += fmt::format(
+      "<div class=\"x\" aria-hidden=\"true\"><span style=\"left:0%\">0</span><span class=\"last\" style=\"left:100%\">{}</span></div>\n",
+      x_words(axes, axes.right));
   return out + "</div>\n</figure>\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "publish/hosts.h"
 #include "publish/layers.h"
 #include "publish/reasons.h"
 
@@ -125,6 +126,7 @@ void write_kpi(JsonWriter& json, const ReportKpi& kpi) {
 void write_process(JsonWriter& json, const ReportProcess& process) {
   json.begin_object();
   json.key("pid").whole(process.pid);
+  json.key("host").text_or_null(process.host);
   json.key("name").text(process.name);
   json.key("cpu_s").number(process.cpu_s);
   json.key("joules").energy(process.joules);
@@ -238,6 +240,7 @@ void write_report(JsonWriter& json, const Report& report) {
   write_all(json, "components", report.components, write_component);
   write_all(json, "phases", report.phases, write_phase);
   write_steps(json.key("steps"), report.steps);
+  write_hosts(json, report);
   write_all(json, "work", report.work, write_work);
   write_all(json, "kpis", report.kpis, write_kpi);
   write_all(json, "processes", report.processes, write_process);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/component.h"
 #include "core/units.h"
 #include "publish/numbers.h"
 #include "publish/utf8.h"
@@ -77,7 +78,7 @@ bool tells_layers(const Report& report) {
   return std::ranges::any_of(report.layers, [](const ReportLayer& layer) { return layer.name != "workloads" && layer.joules; });
 }
 
-bool is_wall(const ReportComponent& component) { return component.path == "wall" || component.path.starts_with("wall/"); }
+bool is_wall(const ReportComponent& component) { return Component(component.path).at_wall(); }
 
 std::string layer_words(const ReportLayer& layer, double duration_s) {
   std::string how;

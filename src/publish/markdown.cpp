@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/units.h"
+#include "publish/hosts.h"
 #include "publish/layers.h"
 #include "publish/numbers.h"
 #include "publish/phrases.h"
@@ -83,6 +84,20 @@ std::string phases_table(const Report& report) {
   return out;
 }
 
+std::string hosts_table(const Report& report) {
+  std::string out;
+  if (!report.hosts.empty()) out += "\n| Host | Energy | 90 % interval | Share | Mean | Known by |\n|:--|--:|:-:|--:|--:|:--|\n";
+  for (const ReportHost& host : report.hosts)
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_text(host.name), host.joules ? to_text(host.joules->value) : "missing",
+                       interval_text(host.joules), host.share ? percent(*host.share) : "", host.joules ? or_missing(host.mean_watts) : "",
+                       markdown_text(host_words(host, &host == report.hosts.data())));
+  if (!report.ranks.empty()) out += "\n| Rank | Energy | Share | Steps |\n|:--|--:|--:|:--|\n";
+  for (const ReportRank& rank : report.ranks)
+    out += fmt::format("| {} | {} | {} | {} |\n", markdown_text(rank_name(rank)), rank.joules ? to_text(*rank.joules) : "missing",
+                       rank.share ? percent(*rank.share) : "", markdown_text(rank_words(rank)));
+  return out;
+}
+
 std::string processes_table(const Report& report) {
   if (report.processes.empty()) return {};
   std::string out = "\n<details><summary>Processes</summary>\n\n| Process | Energy | Share | CPU time |\n|:--|--:|--:|--:|\n";
@@ -106,6 +121,7 @@ std::string figures(const Report& report) {
   if (report.baseline) add("Idle", baseline_words(*report.baseline, report.energy));
   for (const ReportPowerLimit& limit : report.power_limits) add("Limit", power_limit_label(limit) + " " + power_limit_words(limit));
   if (report.steps.count > 0) add("Steps", steps_words(report.steps));
+  if (const std::string straggler = straggler_words(report); !straggler.empty()) add("Straggler", straggler);
   for (const ReportWork& work : report.work) {
     const std::string rate = rate_words(work);
     add("Work", work_words(work) + (rate.empty() ? "" : "; " + rate));
@@ -140,7 +156,7 @@ std::string report_markdown(const Report& report) {
   if (const std::string interval = interval_words(report); !interval.empty())
     out += fmt::format("{}; {}.\n\n", interval, known_words(report));
   out += code_block(command_words(report.command)) + "\n" + figures(report);
-  out += components_table(report) + layers_table(report) + phases_table(report);
+  out += components_table(report) + hosts_table(report) + layers_table(report) + phases_table(report);
   std::string lines;
   for (const Note& note : notes(report)) lines += fmt::format("- {}{}\n", note.warning ? "⚠ " : "", markdown_text(note.text));
   if (!lines.empty()) out += "\n" + lines;

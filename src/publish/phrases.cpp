@@ -61,6 +61,10 @@ constexpr FlagWords flag_words[] = {
     {"slurm-exclusive", true, "Slurm's energy is that of whole nodes: it is the job's own only where it had them to itself."},
     {"covered-by-sibling", false, "A second die of a card shows no power of its own: its sibling's holds it."},
     {"rows-left-out", true, "The log holds earlier runs, which are left out."},
+    {"counted-once", false, "A recording was given twice and is counted once."},
+    {"shared-host", false, "Recordings of one host share its joules, which are counted once."},
+    {"steps-not-common", true, "The hosts' steps do not go together: their clocks are laid on each other by the time of day."},
+    {"mixed-boundary", true, "Some hosts are counted at the wall and others at the node."},
     {"calibrated", false, "The estimate is calibrated with what a wall meter showed."},
 };
 
@@ -289,7 +293,8 @@ std::string kpi_words(const ReportKpi& kpi) {
 }
 
 std::string process_words(const ReportProcess& process) {
-  return process.pid == 0 ? process.name : fmt::format("{} {}", process.pid, process.name);
+  const std::string name = process.pid == 0 ? process.name : fmt::format("{} {}", process.pid, process.name);
+  return process.host.empty() ? name : name + ", " + process.host;
 }
 
 }  // namespace joulery

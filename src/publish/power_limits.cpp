@@ -118,7 +118,8 @@ std::string power_limits_text(std::span<const PowerLimit> limits, const Error& n
   for (Row& row : rows)
     for (std::string& cell : row) cell = printable(cell);
   text += table(std::move(rows), style) + reasons(limits, style);
-  if (std::ranges::any_of(limits, &PowerLimit::settable)) text += "\n  joulery run --power-limit LIMIT=WATTS -- CMD sets one for as long as CMD runs.\n";
+  if (std::ranges::any_of(limits, &PowerLimit::settable))
+    text += "\n  joulery run --power-limit LIMIT=WATTS -- CMD sets one for as long as CMD runs.\n";
   return text;
 }
 

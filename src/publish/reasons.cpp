@@ -40,7 +40,8 @@ std::string reason_of(const ReportWork& work) {
 }
 
 std::string gain_reason_of(const ReportKpi& kpi) {
-  const bool unknown = kpi.better.empty() || !kpi.first || !kpi.best || !kpi.joules_at_best || !kpi.gained || !kpi.point || !kpi.joules_per_point;
+  const bool unknown =
+      kpi.better.empty() || !kpi.first || !kpi.best || !kpi.joules_at_best || !kpi.gained || !kpi.point || !kpi.joules_per_point;
   return choose(unknown, kpi.gain_reason, "not worked out");
 }
 

@@ -17,7 +17,8 @@ struct Printer {
 
   void heading(std::string_view text) { out += fmt::format("\n{}\n", painted(text, Ink::strong, style)); }
   void line(std::string_view name, const std::string& value, std::string_view words = {}) {
-    out += fmt::format("  {:<24}{:>14}{}{}\n", name, value, words.empty() ? "" : "   ", painted(printable(words, style.unicode), Ink::dim, style));
+    out += fmt::format("  {:<24}{:>14}{}{}\n", name, value, words.empty() ? "" : "   ",
+                       painted(printable(words, style.unicode), Ink::dim, style));
   }
 };
 
@@ -34,7 +35,8 @@ void add_energy(Printer& to, const ServingReport& report) {
   to.line("active accelerators", to_text(split.active_accelerators), share(split.active_accelerators));
   to.line("active host", to_text(split.active_host), share(split.active_host));
   to.line("idle", to_text(split.idle),
-          share(split.idle) + (split.idle_watts ? fmt::format(", {} W, {}", compact(*split.idle_watts), split.idle_source) : ", idle power not known"));
+          share(split.idle) +
+              (split.idle_watts ? fmt::format(", {} W, {}", compact(*split.idle_watts), split.idle_source) : ", idle power not known"));
   if (split.unattributed != Energy{}) to.line("unattributed", to_text(split.unattributed), share(split.unattributed) + ", see the gaps");
   to.line("in all", to_text(report.joules->value),
           fmt::format("{}, {} to {}{}", name_of(report.quality), to_text(report.joules->low), to_text(report.joules->high),
@@ -48,8 +50,8 @@ void add_energy(Printer& to, const ServingReport& report) {
 
 void add_table(Printer& to, std::string_view title, const std::vector<ServingLine>& lines) {
   if (lines.empty()) return;
-  to.out += fmt::format("\n  {:<26}{:>12}{:>12}{:>10}{:>11}{:>10}{:>10}{:>11}\n", title, "tokens in", "tokens out", "requests", "J", "J/out",
-                        "J/token", "J/request");
+  to.out += fmt::format("\n  {:<26}{:>12}{:>12}{:>10}{:>11}{:>10}{:>10}{:>11}\n", title, "tokens in", "tokens out", "requests", "J",
+                        "J/out", "J/token", "J/request");
   for (const ServingLine& line : lines) {
     std::string name = printable(line.name.empty() ? "(no name)" : line.name, to.style.unicode);
     if (name.size() > 25) name = "..." + name.substr(name.size() - 22);
@@ -72,8 +74,8 @@ void add_figures(Printer& to, const ServingReport& report) {
   const std::string no_energy = report.joules ? "" : "no energy of this time is known";
   const auto why = [&](const std::string& reason) { return !no_energy.empty() ? no_energy : !reason.empty() ? reason : "there were none"; };
   told("J per output token", all.figures.joules_per_output_token, why(report.tokens_out_reason), "active and idle");
-  told("J per token", all.figures.joules_per_token, why(report.tokens_in_reason.empty() ? report.tokens_out_reason : report.tokens_in_reason),
-       "prompts and answers");
+  told("J per token", all.figures.joules_per_token,
+       why(report.tokens_in_reason.empty() ? report.tokens_out_reason : report.tokens_in_reason), "prompts and answers");
   told("J per request", all.figures.joules_per_request, why(report.requests_reason));
   told("output tokens/s per W", all.figures.output_tokens_per_second_per_watt, why(report.tokens_out_reason));
   told("kWh per 1000 requests", all.figures.kwh_per_1000_requests, why(report.requests_reason));
@@ -99,12 +101,14 @@ void add_costs(Printer& to, const ServingReport& report) {
 
 std::string serving_text(const ServingReport& report, const TextStyle& style) {
   Printer to{style, {}};
-  to.out = fmt::format("{} {}  {}{}{}\n", painted("joulery serve-watch", Ink::accent, style), report.begin, to_text(seconds(report.duration_s)),
-                       report.server.empty() ? "" : "  " + report.server, report.endpoint.empty() ? "" : " at " + printable(report.endpoint));
+  to.out =
+      fmt::format("{} {}  {}{}{}\n", painted("joulery serve-watch", Ink::accent, style), report.begin, to_text(seconds(report.duration_s)),
+                  report.server.empty() ? "" : "  " + report.server, report.endpoint.empty() ? "" : " at " + printable(report.endpoint));
   add_energy(to, report);
   add_figures(to, report);
   add_costs(to, report);
-  if (report.models.size() > 1 || (report.models.size() == 1 && !report.models.front().name.empty())) add_table(to, "model (active)", report.models);
+  if (report.models.size() > 1 || (report.models.size() == 1 && !report.models.front().name.empty()))
+    add_table(to, "model (active)", report.models);
   add_table(to, "group (active)", report.groups);
   for (const ReportGap& gap : report.gaps)
     to.out += fmt::format("  gap {:.1f} s to {:.1f} s: {}\n", gap.begin_s, gap.end_s, printable(gap.reason, style.unicode));

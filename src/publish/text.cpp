@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "publish/columns.h"
+#include "publish/hosts.h"
 #include "publish/layers.h"
 #include "publish/layers_text.h"
 #include "publish/numbers.h"
@@ -91,6 +92,45 @@ void add_phases(const Report& report, std::vector<TableRow>& rows) {
   }
 }
 
+void add_hosts(const Report& report, std::vector<TableRow>& rows) {
+  if (report.hosts.empty()) return;
+  add_heading(rows, "Host", "known by", "mean");
+  for (const ReportHost& host : report.hosts) {
+    TableRow row{.name = printable(host.name), .energy = host.joules ? to_text(host.joules->value) : "missing"};
+    row.missing = !host.joules;
+    row.bar = host.share;
+    if (host.share) row.share = percent(*host.share);
+    if (host.joules) row.watts = or_missing(host.mean_watts);
+    row.words = printable(host_words(host, &host == report.hosts.data()));
+    row.ink = ink_of(host.joules ? host.quality : Quality::missing);
+    rows.push_back(std::move(row));
+  }
+}
+
+constexpr std::size_t most_ranks = 16;
+
+// Where there are many: those for whom the others waited longest.
+void add_ranks(const Report& report, std::vector<TableRow>& rows) {
+  if (report.ranks.empty()) return;
+  std::vector<ReportRank> shown = report.ranks;
+  if (shown.size() > most_ranks) {
+    std::ranges::stable_sort(shown, std::ranges::greater{}, &ReportRank::waited_for_s);
+    shown.resize(most_ranks);
+  }
+  add_heading(rows, "Rank", "steps");
+  for (const ReportRank& rank : shown) {
+    TableRow row{.name = printable(rank_name(rank)), .energy = or_missing(rank.joules)};
+    row.missing = !rank.joules;
+    row.bar = rank.share;
+    if (rank.share) row.share = percent(*rank.share);
+    row.words = rank_words(rank);
+    rows.push_back(std::move(row));
+  }
+  if (shown.size() < report.ranks.size())
+    rows.push_back(
+        {.name = fmt::format("{} others", grouped(static_cast<std::int64_t>(report.ranks.size() - shown.size()))), .energy = ""});
+}
+
 TableRow process_row(const ReportProcess& p) {
   TableRow row{.name = printable(process_words(p)), .energy = or_missing(p.joules)};
   row.missing = !p.joules;
@@ -163,6 +203,7 @@ std::string totals(const Report& report, const TextStyle& style) {
 std::string results(const Report& report, const TextStyle& style) {
   std::string out;
   if (report.steps.count > 0) out += labelled("Steps", steps_words(report.steps), style);
+  if (const std::string straggler = straggler_words(report); !straggler.empty()) out += labelled("Straggler", printable(straggler), style);
   for (const ReportWork& work : report.work) {
     out += labelled("Work", work_words(work), style);
     if (const std::string rate = rate_words(work); !rate.empty()) out += labelled("", rate, style);
@@ -215,7 +256,9 @@ std::string report_text(const Report& report, const TextStyle& asked) {
   style.width = std::max(40, style.width);
   std::vector<TableRow> rows;
   add_components(report, rows);
+  add_hosts(report, rows);
   add_phases(report, rows);
+  add_ranks(report, rows);
   add_processes(report, rows);
   const Ink exit_ink = report.exit_code == 0 ? Ink::good : Ink::bad;
   std::string out = title_line(command_words(report.command), exit_words(report), exit_ink, style);

@@ -250,10 +250,10 @@ Result<Database> open_recording_database(const std::string& path) {
   if (*id != recording_application_id) return fail(ErrorCode::format, "an SQLite file, but not a joulery recording", path);
   const auto version = database->integer("PRAGMA user_version");
   if (!version) return std::unexpected(plain(version.error(), path));
-  if (*version <= recording_version) return database;
+  if (*version <= job_recording_version) return database;
   return fail(ErrorCode::newer_format,
               "the recording was made by a newer joulery (format " + std::to_string(*version) + ", this one reads up to " +
-                  std::to_string(recording_version) + ")",
+                  std::to_string(job_recording_version) + ")",
               path, "update joulery");
 }
 

@@ -93,8 +93,8 @@ class Writer final : public RecordingWriter {
 };
 
 Result<void> Writer::begin(const std::vector<RecordedDevice>& devices, const Metadata& metadata, const ClockMap& clocks) {
-  const std::string numbers = "PRAGMA application_id=" + std::to_string(recording_application_id) +
-                              ";PRAGMA user_version=" + std::to_string(recording_version) + ";";
+  const std::string numbers = "PRAGMA application_id=" + std::to_string(recording_application_id) + ";PRAGMA user_version=" +
+                              std::to_string(metadata.contains("hosts") ? job_recording_version : recording_version) + ";";
   // An empty recording need not survive a power cut: starting a run waits for no disk.
   // Small pages: a dozen tables that are nearly empty cost little, and so does each commit.
   if (auto done = database_.execute(

@@ -226,6 +226,8 @@ Ring* look_for_ring(char* path, std::size_t room) {
   return ring;
 }
 
+void tell_rank(Ring& ring);
+
 // First use, by any number of threads or by a signal handler in the midst of it: whoever is first wins, nobody waits.
 __attribute__((noinline, cold)) Ring* open_ring() {
   const int saved = errno;
@@ -235,6 +237,7 @@ __attribute__((noinline, cold)) Ring* open_ring() {
   if (current.compare_exchange_strong(found, mine, std::memory_order_seq_cst)) {
     found = mine;
     if (mine != nullptr) publish_names(*mine);  // those that came between describe() and now
+    if (mine != nullptr) tell_rank(*mine);
   } else if (mine != nullptr) {
     munmap(mine, ring_bytes);
     unlink(path);
@@ -319,6 +322,20 @@ std::uint32_t name_id(const char* text) {
   Ring* ring = current.load(std::memory_order_seq_cst);
   if (ring != nullptr && ring != unopened) publish_name(*ring, cell);
   return static_cast<std::uint32_t>(cell + 1);
+}
+
+// As launchers of distributed programs number their processes: torchrun and its like, Open MPI, other MPIs, Slurm.
+constexpr const char* rank_variables[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+// The first mark of a process that was given a number: the point "rank".
+void tell_rank(Ring& ring) {
+  for (const char* variable : rank_variables) {
+    const char* text = secure_getenv(variable);
+    const std::size_t digits = text == nullptr ? 0 : strspn(text, "0123456789");
+    if (digits == 0 || digits > 9 || text[digits] != '\0') continue;
+    put(ring, JOULERY_POINT, name_id("rank"), static_cast<double>(atol(text)));
+    return;
+  }
 }
 
 std::uint32_t step_id() {

@@ -22,6 +22,7 @@ EXAMPLES = {
     "/api/v1/node": [""],
     "/api/v1/consumers": ["", "?kind=process", "?kind=process,user&top=1&sort=watts", "?sort=name", "?kind=idle,unattributed"],
     "/api/v1/meters": [""],
+    "/api/v1/servers": [""],
     "/api/v1/health": [""],
     "/api/v1/query": ["?series=joulery_component_watts&from=-10s&step=1s",
                       "?series=joulery_component_watts&match=component=node/cpu/package-0&from=2026-03-01T10:00:00Z&to=2026-03-01T11:00:00Z",

@@ -74,7 +74,7 @@ def test_newer_recording(recording, tmp_path):
     with sqlite3.connect(file) as base:
         version = base.execute("PRAGMA user_version").fetchone()[0]
         assert version > 0, "the format's version is not in user_version"
-        base.execute(f"PRAGMA user_version = {version + 1}")
+        base.execute(f"PRAGMA user_version = {version + 2}")
     base.close()
     done = run("report", file)
     assert done.returncode not in (0, 3, 4)

@@ -3,7 +3,17 @@
 
 #include <stddef.h>
 
-enum { OK = 0, UNINITIALIZED = 1, INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, LOST = 15, REFUSES_ALL = -1 };
+enum {
+  OK = 0,
+  UNINITIALIZED = 1,
+  INVALID = 2,
+  NOT_SUPPORTED = 3,
+  NO_PERMISSION = 4,
+  NOT_FOUND = 6,
+  INSUFFICIENT_SIZE = 7,
+  LOST = 15,
+  REFUSES_ALL = -1
+};
 enum { MOST_GPUS = 16, MOST_POINTS = 4096, MOST_RULES = 64, MOST_FIELDS = 64, MOST_SLICES = 16, MOST_PROCESSES = 128, MOST_METRICS = 64 };
 
 typedef struct {
@@ -44,7 +54,8 @@ typedef struct {
 typedef struct Gpu {
   int present, has_counter, cc_major, cc_minor, points, rules, fields, slices, processes, metrics, partitioned, is_module, own_counter;
   char name[96], uuid[96];
-  unsigned arch, limit_least, limit_greatest, limit_standard, limit_out_of_band, number, utilisation, clock, pci_domain, pci_bus, pci_device;
+  unsigned arch, limit_least, limit_greatest, limit_standard, limit_out_of_band, number, utilisation, clock, pci_domain, pci_bus,
+      pci_device;
   double update_ms, counter_update_ms, window_ms, instant_ms, lost_ms, back_ms, reset_ms, gain, offset_w, counter_gain, module_w, memory_w;
   unsigned long long base_mj, memory_total, memory_used, memory_reserved, throttle;
   Point point[MOST_POINTS];

@@ -103,8 +103,8 @@ class Engine:
             self.step_begin = max(self.step_end, time.monotonic())
             self.step_end = self.step_begin + length
             self.step_cost = sum(cost for _, cost in shares) + self.step_j
+        ends = time.time() + self.step_end - time.monotonic()
         time.sleep(max(0.0, self.step_end - time.monotonic()))
-        now = time.time()
         with self.lock:
             self.joules += self.step_cost
             self.step_cost = 0.0
@@ -113,12 +113,12 @@ class Engine:
                 if job.left_in > 0:
                     self.count(job.model, "prompt", job.left_in)
                     job.left_in = 0
-                    job.first = now
+                    job.first = ends
                 job.left_out -= 1
                 self.count(job.model, "generation", 1)
                 job.pieces.put("a ")
                 if job.left_out <= 0:
-                    job.end = now
+                    job.end = ends
                     self.count(job.model, "requests", 1)
                     self.ended.append(job)
                     self.batch.remove(job)

@@ -21,6 +21,7 @@
 #include "app/agent/power_desk.h"
 #include "app/agent/push.h"
 #include "app/agent/serve.h"
+#include "app/agent/server_watch.h"
 #include "app/agent/store_history.h"
 #include "app/agent/store_thread.h"
 #include "app/agent/stored_account.h"
@@ -91,6 +92,7 @@ struct Agent::Parts {
   std::unique_ptr<StoreHistory> history;
   LatestNode view{[this](NodeAccount& into) { account(into); }};
   std::unique_ptr<PushService> push;
+  std::unique_ptr<ServerWatch> servers;
   std::unique_ptr<AgentServer> server;
   MonoTime begin, next_learnt;
   std::int64_t ticks = 0, late = 0;
@@ -143,6 +145,9 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentOptions& options, const Se
   auto push = PushService::start(settings, identity, parts.folder + "/push", warnings);
   if (!push) return std::unexpected(push.error());
   parts.push = std::move(*push);
+  auto servers = ServerWatch::start(settings, warnings);
+  if (!servers) return std::unexpected(servers.error());
+  parts.servers = std::move(*servers);
   auto server = AgentServer::start(std::move(*serving), parts.view, parts.history.get());
   if (!server) return std::unexpected(server.error());
   parts.server = std::move(*server);
@@ -239,6 +244,8 @@ void Agent::Parts::tick() {
   stored->add(opened.watch->accounts(), at, opened.watch->accounts().tick());
   storing->wake();
   push_due(at, false);
+  servers->tick(opened.watch->now(), opened.watch->accounts().components());
+  view.set(servers->accounts());
   view.tick();
   view.set(health());
   view.set(meter_states());
@@ -266,6 +273,7 @@ void Agent::Parts::push_due(WallTime at, bool last) {
 
 void Agent::Parts::tell() {
   for (const std::string& line : push->news()) say(line);
+  for (const std::string& line : servers->news()) say(line);
 }
 
 void Agent::run(const SignalGate& gate) {

@@ -10,6 +10,7 @@
 #include "publish/account_json.h"
 #include "publish/json_writer.h"
 #include "publish/prometheus_text.h"
+#include "publish/server_metrics.h"
 
 namespace joulery {
 
@@ -26,6 +27,7 @@ struct ApiPaths {
       {"/api/v1/node", &Api::node, " ", "the node by component, now and so far"},
       {"/api/v1/consumers", &Api::consumers, " kind top sort ", "who used it"},
       {"/api/v1/meters", &Api::meters, " ", "what can be read, and why not"},
+      {"/api/v1/servers", &Api::servers, " ", "model servers that are watched: tokens, requests, joules"},
       {"/api/v1/health", &Api::health, " ", "how the agent does"},
       {"/api/v1/query", &Api::query, " series match from to step ", "what was stored"},
       {"/api/v1/events", &Api::events, " kind top sort ", "a summary for every tick, as server-sent events"},
@@ -171,7 +173,9 @@ HttpAnswer Api::metrics(const ApiCall& call) {
   HttpAnswer answer;
   answer.content_type = content_type(format);
   answer.headers.emplace_back("Vary", "Accept, Authorization");
-  answer.body = scrape_text(snapshot.metrics.of(snapshot.account), format);
+  std::vector<MetricFamily> families = snapshot.metrics.of(snapshot.account);
+  std::ranges::move(server_metrics(view_.servers(), !call.trusted), std::back_inserter(families));
+  answer.body = scrape_text(families, format);
   return answer;
 }
 

@@ -35,6 +35,7 @@ class Api : public HttpHandler {
   HttpAnswer node(const ApiCall& call);
   HttpAnswer consumers(const ApiCall& call);
   HttpAnswer meters(const ApiCall& call);
+  HttpAnswer servers(const ApiCall& call);
   HttpAnswer health(const ApiCall& call);
   HttpAnswer query(const ApiCall& call);
   HttpAnswer events(const ApiCall& call);

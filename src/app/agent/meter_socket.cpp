@@ -323,7 +323,8 @@ bool MeterSocket::ask_the_desk(const MeterHead& request, std::optional<LimitRequ
 void MeterSocket::give_the_desks_answers() {
   if (!power_) return;
   for (const PowerDesk::Answer& answer : power_->answers()) {
-    const auto asked = std::ranges::find_if(connections_, [&](const Connection& one) { return one.client.connection == answer.connection; });
+    const auto asked =
+        std::ranges::find_if(connections_, [&](const Connection& one) { return one.client.connection == answer.connection; });
     if (asked == connections_.end()) continue;
     asked->at_desk = false;
     const bool sent = ::send(asked->descriptor, answer.message.data(), answer.message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;

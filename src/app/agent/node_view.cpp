@@ -14,9 +14,19 @@ void LatestNode::set(AgentHealth health) {
   std::swap(health_, health);
 }
 
+void LatestNode::set(std::vector<ServerAccount> servers) {
+  const std::lock_guard lock(mutex_);
+  std::swap(servers_, servers);
+}
+
 std::vector<MeterState> LatestNode::meters() const {
   const std::lock_guard lock(mutex_);
   return meters_;
+}
+
+std::vector<ServerAccount> LatestNode::servers() const {
+  const std::lock_guard lock(mutex_);
+  return servers_;
 }
 
 AgentHealth LatestNode::health() const {

@@ -16,6 +16,7 @@
 #include "core/result.h"
 #include "core/time.h"
 #include "ledger/node_account.h"
+#include "ledger/serving/server_account.h"
 #include "sense/meter.h"
 
 namespace joulery {
@@ -48,6 +49,7 @@ class NodeView {
   virtual void account(NodeAccount& into) const = 0;
   virtual std::vector<MeterState> meters() const = 0;
   virtual AgentHealth health() const = 0;
+  virtual std::vector<ServerAccount> servers() const { return {}; }
 };
 
 // A NodeView that the agent's loop writes into.
@@ -60,10 +62,12 @@ class LatestNode : public NodeView {
   void tick() { ++generation_; }  // the source has a new account
   void set(std::vector<MeterState> meters);
   void set(AgentHealth health);
+  void set(std::vector<ServerAccount> servers);
   std::uint64_t generation() const override { return generation_; }
   void account(NodeAccount& into) const override { source_(into); }
   std::vector<MeterState> meters() const override;
   AgentHealth health() const override;
+  std::vector<ServerAccount> servers() const override;
 
  private:
   AccountSource source_;
@@ -71,6 +75,7 @@ class LatestNode : public NodeView {
   mutable std::mutex mutex_;  // over what follows
   std::vector<MeterState> meters_;
   AgentHealth health_;
+  std::vector<ServerAccount> servers_;
 };
 
 // A question to the store: one series, from <= t < to, a value for every step.

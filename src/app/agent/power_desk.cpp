@@ -137,13 +137,15 @@ bool PowerDesk::too_many_changes(uid_t user) {
 
 Result<LimitTaken> PowerDesk::take(const PowerClient& client, const LimitRequest& request) {
   const std::string address = limit_address(request.component, request.name);
+  const bool too_many = too_many_changes(client.user);  // refusals count too: nobody fills the log
   if (!client.may_control) {
-    log_(fmt::format("power: {}: refused {} to {}", address, watts_text(request.microwatts), who(client)));
+    if (!too_many) log_(fmt::format("power: {}: refused {} to {}", address, watts_text(request.microwatts), who(client)));
     return std::unexpected(not_named(client));
   }
-  if (too_many_changes(client.user))
+  if (too_many)
     return fail(ErrorCode::busy, "too many changes of power limits", address,
                 fmt::format("a user may make {} in {:.0f} s", most_changes, to_seconds(changes_period)));
+  tell(control_.recover(), "left from before");  // what could not be put back then
   auto lease = leases_.find(client.connection);
   if (lease == leases_.end()) {
     auto journal = control_.open_journal(who(client));

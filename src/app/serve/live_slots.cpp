@@ -32,7 +32,7 @@ void LiveSlots::advance(const LiveWindow& window, MonoTime begin) {
     watts_ = to_watts(total.energy->value / when.length());
     least_ = std::min(least_.value_or(*watts_), *watts_);
   }
-  for (const ServingCut& cut : even_cuts(*timeline, ledger)) slots_.push_back(serving_slot(ledger, cut));
+  slots_.push_back(serving_slot(ledger, {when, ""}));
   const auto old = std::ranges::find_if(slots_, [&](const ServingSlot& slot) { return slot.when.end > now - kept_; });
   if (old - slots_.begin() > static_cast<std::ptrdiff_t>(slots_.size() / 4)) slots_.erase(slots_.begin(), old);
 }

@@ -86,10 +86,8 @@ void ProxiedServer::settle(bool all) {
     while (recent_.size() > unsettled_.size() && recent_.front().end < oldest) recent_.pop_front();
   }
   const std::vector<ServedRequest> recent(recent_.begin(), recent_.end());
-  const ServingFacts facts{.idle_accelerator_watts = {},
-                           .idle_host_watts = {},
-                           .quality = slots_->quality(),
-                           .relative_error = slots_->relative_error()};
+  const ServingFacts facts{
+      .idle_accelerator_watts = {}, .idle_host_watts = {}, .quality = slots_->quality(), .relative_error = slots_->relative_error()};
   const ServingShares shares = share_serving(slots_->slots(), uses_of(recent, clocks), facts);
   for (std::size_t i = recent.size() - unsettled_.size(); i < recent.size() && ready(unsettled_.front()); ++i) {
     const bool known = until.has_value() && slots_->quality() != Quality::missing;

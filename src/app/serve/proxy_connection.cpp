@@ -87,6 +87,8 @@ short ProxyConnection::server_events() const {
 
 void ProxyConnection::step(short client_happened, short server_happened, MonoTime now) {
   if ((client_happened & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)) != 0) read_client();
+  // With so much of it unread, its end is not seen by reading.
+  if ((client_happened & (POLLHUP | POLLERR | POLLRDHUP)) != 0 && in_.size() >= most_waiting_bytes) finished_ = true;
   if (finished_) return tell_end(now, "the client hung up");
   if (stage_ == Stage::head) read_head(now);
   if (server_ >= 0 && connecting_ && (server_happened & (POLLOUT | POLLERR | POLLHUP)) != 0) {
@@ -214,7 +216,8 @@ void ProxyConnection::forward_body() {
   std::string body;
   const bool good = request_body_->take(in_, body, most_waiting_bytes);
   if (asked_.size() + body.size() <= most_asked_bytes) asked_ += body;
-  const std::string sent = request_.framing == BodyFraming::chunked ? as_chunk(body) + (request_body_->finished() ? "0\r\n\r\n" : "") : body;
+  const std::string sent =
+      request_.framing == BodyFraming::chunked ? as_chunk(body) + (request_body_->finished() ? "0\r\n\r\n" : "") : body;
   up_out_ += sent;
   if (!again_.empty()) again_ = again_.size() + sent.size() <= most_held_bytes ? again_ + sent : std::string();
   if (!good) refuse(400, "the body's chunks are malformed", mono_now());
@@ -281,6 +284,7 @@ void ProxyConnection::begin_answer(RelayHead head, MonoTime now) {
 
 void ProxyConnection::pass_on(std::string_view body, MonoTime now) {
   tokens_->take(body, now);
+  deadline_ = now + answer_time;
   if (!holding_) {
     if (chunked_out_)
       out_ += as_chunk(body);
@@ -308,7 +312,8 @@ void ProxyConnection::end_answer(MonoTime now) {
   if (holding_) {
     out_ += fmt::format("HTTP/1.1 {} {}\r\n{}", answer_->status, answer_->reason, forwarded_headers(*answer_));
     if (!joules.empty()) out_ += "Joulery-Joules: " + joules + "\r\n";
-    out_ += fmt::format("Content-Length: {}\r\nConnection: {}\r\n\r\n{}", held_.size(), request_.keep_alive ? "keep-alive" : "close", held_);
+    out_ +=
+        fmt::format("Content-Length: {}\r\nConnection: {}\r\n\r\n{}", held_.size(), request_.keep_alive ? "keep-alive" : "close", held_);
     held_.clear();
   } else if (chunked_out_) {
     out_ += "0\r\n";
@@ -375,9 +380,12 @@ void ProxyConnection::refuse(int status, const std::string& why, MonoTime now) {
   json.key("code").whole(status);
   json.end_object().end_object();
   const std::string body = json.str() + "\n";
-  const std::string_view phrase = status == 502 ? "Bad Gateway" : status == 408 ? "Request Timeout" : status == 501 ? "Not Implemented" : "Bad Request";
-  out_ += fmt::format("HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", status, phrase,
-                      body.size(), body);
+  const std::string_view phrase = status == 502   ? "Bad Gateway"
+                                  : status == 408 ? "Request Timeout"
+                                  : status == 501 ? "Not Implemented"
+                                                  : "Bad Request";
+  out_ += fmt::format("HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", status,
+                      phrase, body.size(), body);
   stage_ = Stage::farewell;
   deadline_ = now + farewell_time;
 }

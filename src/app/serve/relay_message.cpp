@@ -143,10 +143,10 @@ std::expected<std::optional<RelayHead>, RelayRefusal> read_answer_head(std::stri
   const auto length = read_length(head, chunked);
   if (!length) return refuse(502, "its answer cannot be read: " + length.error().why);
   const bool bare = method == "HEAD" || head.status < 200 || head.status == 204 || head.status == 304;
-  head.framing = bare       ? BodyFraming::none
-                 : chunked  ? BodyFraming::chunked
-                 : *length  ? (**length > 0 ? BodyFraming::length : BodyFraming::none)
-                            : BodyFraming::until_close;
+  head.framing = bare      ? BodyFraming::none
+                 : chunked ? BodyFraming::chunked
+                 : *length ? (**length > 0 ? BodyFraming::length : BodyFraming::none)
+                           : BodyFraming::until_close;
   head.length = length->value_or(0);
   head.keep_alive = (head.version_1_1 ? !connection_says(head, "close") : connection_says(head, "keep-alive")) &&
                     head.framing != BodyFraming::until_close;
@@ -154,8 +154,17 @@ std::expected<std::optional<RelayHead>, RelayRefusal> read_answer_head(std::stri
 }
 
 std::string forwarded_headers(const RelayHead& head) {
-  std::vector<std::string> dropped = {"connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
-                                      "trailer",    "transfer-encoding", "upgrade",   "content-length",     "expect"};
+  std::vector<std::string> dropped = {"connection",
+                                      "keep-alive",
+                                      "proxy-connection",
+                                      "proxy-authenticate",
+                                      "proxy-authorization",
+                                      "te",
+                                      "trailer",
+                                      "transfer-encoding",
+                                      "upgrade",
+                                      "content-length",
+                                      "expect"};
   if (head.status == 0) dropped.emplace_back("host");
   for (const auto& [name, value] : head.headers)
     if (same_word(name, "connection")) each_word(value, [&](std::string_view word) { dropped.push_back(lower(word)); });
@@ -168,7 +177,8 @@ std::string forwarded_headers(const RelayHead& head) {
 bool takes_trailers(const RelayHead& request) {
   bool takes = false;
   for (const auto& [name, value] : request.headers)
-    if (same_word(name, "te")) each_word(value, [&](std::string_view word) { takes = takes || same_word(word.substr(0, word.find(';')), "trailers"); });
+    if (same_word(name, "te"))
+      each_word(value, [&](std::string_view word) { takes = takes || same_word(word.substr(0, word.find(';')), "trailers"); });
   return takes && request.version_1_1;
 }
 
@@ -225,7 +235,8 @@ bool BodyReader::take_chunks(std::string_view& in, std::string& out, std::size_t
     } else {
       const std::string_view digits = trimmed(line.substr(0, line.find(';')));
       const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);
-      if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size() || left_ > (std::uint64_t{1} << 60U)) return false;
+      if (digits.empty() || error != std::errc() || stop != digits.data() + digits.size() || left_ > (std::uint64_t{1} << 60U))
+        return false;
       part_ = left_ == 0 ? Part::trailers : Part::data;
     }
     in.remove_prefix(end + 2);
@@ -233,8 +244,6 @@ bool BodyReader::take_chunks(std::string_view& in, std::string& out, std::size_t
   return true;
 }
 
-std::string as_chunk(std::string_view bytes) {
-  return bytes.empty() ? std::string() : fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
-}
+std::string as_chunk(std::string_view bytes) { return bytes.empty() ? std::string() : fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes); }
 
 }  // namespace joulery

@@ -20,7 +20,11 @@ constexpr int most_accepts_at_once = 64;
 }  // namespace
 
 RequestProxy::RequestProxy(int listener, std::string address, const Upstream& upstream)
-    : listener_(listener), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), address_(std::move(address)), upstream_(upstream), metered_(mono_now()) {}
+    : listener_(listener),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      address_(std::move(address)),
+      upstream_(upstream),
+      metered_(mono_now()) {}
 
 Result<std::unique_ptr<RequestProxy>> RequestProxy::start(const ListenAddress& address, const Upstream& upstream) {
   const auto listener = address.open();
@@ -98,7 +102,8 @@ void RequestProxy::run() {
     MonoTime next = now + milliseconds(1000);
     for (const ProxyConnection& one : connections_) {
       polled.push_back({one.client(), one.client_events(), 0});
-      polled.push_back({one.server(), one.server_events(), 0});
+      const short wanted = one.server_events();
+      polled.push_back({wanted == 0 ? -1 : one.server(), wanted, 0});  // one that has hung up would wake us on and on
       next = std::min(next, one.deadline());
     }
     const int wait = static_cast<int>(std::clamp<std::int64_t>((next - now).base_units() / 1'000'000 + 1, 0, 1000));

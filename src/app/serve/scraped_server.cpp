@@ -6,7 +6,7 @@ namespace joulery {
 namespace {
 
 // The sum over all models; nothing where no model has it.
-std::optional<double> sum_of(const CountedWindow& window, std::optional<double> ModelCounts::*what) {
+std::optional<double> sum_of(const CountedWindow& window, std::optional<double> ModelCounts::* what) {
   std::optional<double> sum;
   for (const auto& [model, counts] : window.models)
     if (counts.*what) sum = sum.value_or(0) + *(counts.*what);
@@ -81,7 +81,8 @@ Result<ServingReport> ScrapedServer::report(const LoadedRun& run, std::optional<
   const auto log = read_requests(requests_);
   if (!log) return std::unexpected(log.error());
   ServingReport report = report_of_requests(run, log->requests, names, pue).report;
-  if (log->bad_lines > 0) report.flags.push_back("lines of the log left out: " + std::to_string(log->bad_lines) + ", first " + log->first_trouble);
+  if (log->bad_lines > 0)
+    report.flags.push_back("lines of the log left out: " + std::to_string(log->bad_lines) + ", first " + log->first_trouble);
   return report;
 }
 

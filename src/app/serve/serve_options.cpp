@@ -9,7 +9,8 @@ namespace {
 void declare(CLI::App& app, ServeOptions& o) {
   app.add_option("--endpoint", o.endpoint, "where the server tells its metrics: http://127.0.0.1:8000")->type_name("URL");
   app.add_option("--server", o.server, "a server of the configuration: [servers.NAME]")->type_name("NAME");
-  app.add_option("--kind", o.kind, "what server it is, where its page alone does not tell: vllm, sglang, tgi, triton, ...")->type_name("KIND");
+  app.add_option("--kind", o.kind, "what server it is, where its page alone does not tell: vllm, sglang, tgi, triton, ...")
+      ->type_name("KIND");
   app.add_option("--every", o.every_text, "time between two looks at its metrics (1s)")->type_name("TIME");
   app.add_option("--proxy", o.proxy, "stand between clients and server, and time each request: 127.0.0.1:8001")->type_name("LISTEN");
   app.add_option("--upstream", o.upstream, "the server behind the proxy: http://127.0.0.1:8000")->type_name("URL");
@@ -48,7 +49,8 @@ std::optional<int> check_choice(const ServeOptions& o) {
                       static_cast<int>(!o.recording.empty());
   if (watched == 0) return wrong("nothing to watch", "", "--endpoint URL, --server NAME, or --proxy LISTEN --upstream URL");
   if (watched > 1) return wrong("only one of --endpoint, --server, --proxy and --recording", "", "");
-  if (o.proxy.empty() != o.upstream.empty()) return wrong("--proxy and --upstream belong together", "", "--proxy 127.0.0.1:8001 --upstream http://127.0.0.1:8000");
+  if (o.proxy.empty() != o.upstream.empty())
+    return wrong("--proxy and --upstream belong together", "", "--proxy 127.0.0.1:8001 --upstream http://127.0.0.1:8000");
   if (!o.log.empty() && o.proxy.empty() && o.requests.empty()) return wrong("--log is for --proxy, or for --requests", "", "");
   if (!o.proxy.empty() && !o.requests.empty()) return wrong("the proxy times requests itself: --requests is for others", "", "");
   if (!o.recording.empty() && o.requests.empty()) return wrong("--recording needs --requests", "", "or joulery report FILE");
@@ -63,9 +65,11 @@ std::optional<int> check_choice(const ServeOptions& o) {
 }  // namespace
 
 std::optional<int> parse_serve_options(std::vector<std::string> arguments, ServeOptions& o) {
-  CLI::App app("Measures what a model server's answers cost: joules per token and request, without touching its code.", "joulery serve-watch");
-  app.footer("Examples:\n  joulery serve-watch --endpoint http://127.0.0.1:8000\n"
-             "  joulery serve-watch --proxy 127.0.0.1:8001 --upstream http://127.0.0.1:8000 --log requests.jsonl");
+  CLI::App app("Measures what a model server's answers cost: joules per token and request, without touching its code.",
+               "joulery serve-watch");
+  app.footer(
+      "Examples:\n  joulery serve-watch --endpoint http://127.0.0.1:8000\n"
+      "  joulery serve-watch --proxy 127.0.0.1:8001 --upstream http://127.0.0.1:8000 --log requests.jsonl");
   declare(app, o);
   if (const auto code = parse(app, std::move(arguments))) return code;
   if (const auto code = check_choice(o)) return code;

@@ -102,8 +102,11 @@ RequestReport report_of_requests(const LoadedRun& run, const std::vector<ServedR
   const std::string untold_reason = "the log does not tell them";
   record.tokens_in_reason = record.tokens_out_reason = requests.empty() ? "" : untold_reason;
   JudgedServing judged = judge_serving(record);
-  if (outside > 0) judged.report.flags.push_back(fmt::format("{} of {} requests lie partly or wholly outside the recording", outside, requests.size()));
-  if (untold > 0) judged.report.flags.push_back(fmt::format("{} of {} requests have no token counts: theirs are taken to be typical", untold, requests.size()));
+  if (outside > 0)
+    judged.report.flags.push_back(fmt::format("{} of {} requests lie partly or wholly outside the recording", outside, requests.size()));
+  if (untold > 0)
+    judged.report.flags.push_back(
+        fmt::format("{} of {} requests have no token counts: theirs are taken to be typical", untold, requests.size()));
   return {std::move(judged.report), std::move(judged.work)};
 }
 
@@ -112,8 +115,8 @@ Result<RequestLog> read_requests(const std::string& path) {
   if (!text) return std::unexpected(text.error());
   RequestLog log = looks_like_otlp(*text) ? parse_otlp_spans(*text) : parse_request_log(*text);
   if (log.requests.empty())
-    return fail(ErrorCode::format, log.first_trouble.empty() ? "the log has no request" : "the log has no request: " + log.first_trouble, path,
-                "it must be JSON lines with start, end and token counts, or OTLP spans in JSON");
+    return fail(ErrorCode::format, log.first_trouble.empty() ? "the log has no request" : "the log has no request: " + log.first_trouble,
+                path, "it must be JSON lines with start, end and token counts, or OTLP spans in JSON");
   return log;
 }
 

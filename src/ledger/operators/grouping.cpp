@@ -77,7 +77,8 @@ class Grouping {
       both.insert(both.end(), groups_[i].begin(), groups_[i].end());
       const double worth = judge(both).worth(whole_);
       const bool poor = judged_[i].worth(whole_) > 1;
-      if (best == groups_.size() || std::pair(!poor, worth) < std::pair(!best_poor, best_worth)) best = i, best_poor = poor, best_worth = worth;
+      if (best == groups_.size() || std::pair(!poor, worth) < std::pair(!best_poor, best_worth))
+        best = i, best_poor = poor, best_worth = worth;
     }
     return best;
   }

@@ -15,7 +15,7 @@
 namespace joulery {
 
 // What a power must be known to: half the width of its 90 % interval, as joules, against either.
-inline constexpr double told_within = 0.07;         // of its own energy
+inline constexpr double told_within = 0.07;  // of its own energy
 inline constexpr double told_within_whole = 0.002;  // of the energy of all
 
 // `seconds`: of each column over the whole. `half_width`: of a 90 % interval, in standard deviations.

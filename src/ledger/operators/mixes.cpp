@@ -15,8 +15,10 @@ std::vector<Interval> busy_time(std::span<const Activity> activities) {
   std::vector<Interval> busy;
   for (const Activity& activity : activities) {
     if (activity.when.empty()) continue;
-    if (!busy.empty() && activity.when.begin <= busy.back().end) busy.back().end = std::max(busy.back().end, activity.when.end);
-    else busy.push_back(activity.when);
+    if (!busy.empty() && activity.when.begin <= busy.back().end)
+      busy.back().end = std::max(busy.back().end, activity.when.end);
+    else
+      busy.push_back(activity.when);
   }
   return busy;
 }

@@ -31,7 +31,7 @@ struct Delay {
 
 // `activities` by begin; `readings` by end of their window. Readings that do not lie within `when` are left out. `force_static`: the last
 // column is the static power whether or not anything overlaps, as it must be for threads on cores.
-Mixes mixes_of(std::size_t kinds, std::span<const Activity> activities, std::span<const PowerReading> readings, Interval when,
-               Delay delay, bool force_static);
+Mixes mixes_of(std::size_t kinds, std::span<const Activity> activities, std::span<const PowerReading> readings, Interval when, Delay delay,
+               bool force_static);
 
 }  // namespace joulery

@@ -170,11 +170,12 @@ void add_notes(OperatorPowers& result, const OperatorQuestion& q, const Regressi
     result.notes.push_back(fmt::format("cannot be told apart, so told together: {}", names));
   }
   if (result.delay != Duration{})
-    result.notes.push_back(fmt::format("the meter's time is {:.1f} ms {} than the trace's: corrected", std::abs(to_seconds(result.delay)) * 1e3,
-                                       result.delay > Duration{} ? "later" : "earlier"));
+    result.notes.push_back(fmt::format("the meter's time is {:.1f} ms {} than the trace's: corrected",
+                                       std::abs(to_seconds(result.delay)) * 1e3, result.delay > Duration{} ? "later" : "earlier"));
   if (changed)
-    result.notes.push_back(fmt::format("powers are not the same in both halves (F = {:.1f}): each is a mean over the time, its interval widened by {:.1f}",
-                                       solved.change, std::sqrt(solved.change)));
+    result.notes.push_back(
+        fmt::format("powers are not the same in both halves (F = {:.1f}): each is a mean over the time, its interval widened by {:.1f}",
+                    solved.change, std::sqrt(solved.change)));
   if (solved.explained < little_explained)
     result.notes.push_back(fmt::format("what ran explains only {:.0f} % of how the power varied", 100 * solved.explained));
 }

@@ -42,8 +42,8 @@ std::vector<PowerReading> from_gauge(const Channel& channel, const std::vector<M
     if (faster && column.raw[i] == column.raw[i - 1]) continue;  // not refreshed
     const double watts = static_cast<double>(column.raw[i]) * channel.unit;
     const Duration back = nanoseconds((faster ? step : channel.update_period).base_units() / 2);
-    const Duration window = channel.averaging_window > Duration{} ? channel.averaging_window
-                                                                  : nanoseconds(std::max<std::int64_t>(1, step.base_units() / 100));
+    const Duration window =
+        channel.averaging_window > Duration{} ? channel.averaging_window : nanoseconds(std::max<std::int64_t>(1, step.base_units() / 100));
     const MonoTime end = times[i] - back;
     readings.push_back({{end - window, end}, watts});
   }

@@ -195,8 +195,8 @@ double student_90(double freedom) {
   double t = normal * (1 + (z2 + 1) / (4 * n) + (5 * z2 * z2 + 16 * z2 + 3) / (96 * n * n));
   for (int i = 0; i < 30; ++i) {
     const double above = 0.5 * incomplete_beta(n / 2, 0.5, n / (n + t * t));
-    const double density = std::exp(std::lgamma((n + 1) / 2) - std::lgamma(n / 2) - (n + 1) / 2 * std::log1p(t * t / n)) /
-                           std::sqrt(n * std::numbers::pi);
+    const double density =
+        std::exp(std::lgamma((n + 1) / 2) - std::lgamma(n / 2) - (n + 1) / 2 * std::log1p(t * t / n)) / std::sqrt(n * std::numbers::pi);
     const double step = (above - 0.05) / density;
     t += step;
     if (std::abs(step) < 1e-10) break;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "ledger/profile/cell_key.h"
+
 namespace joulery {
 namespace {
 
@@ -16,15 +18,15 @@ struct Lane {
   bool active = false;
 };
 
-bool on_device(EventKind kind) { return kind == EventKind::kernel || kind == EventKind::copy; }
-
 void look(Lane& lane) {
   const auto stack = lane.pieces.stack();
-  lane.worker = {lane.track, stack.back(), nullptr};
+  lane.worker = {lane.track, lane.pieces.top_index(), stack.back(), nullptr};
   for (auto event = stack.rbegin(); event != stack.rend() && !lane.worker.op; ++event)
     if ((*event)->kind == EventKind::op) lane.worker.op = *event;
-  if (stack.back()->kind == EventKind::sync) lane.rank = waiting;
-  else lane.rank = lane.worker.op || on_device(stack.back()->kind) ? working : around;
+  if (stack.back()->kind == EventKind::sync)
+    lane.rank = waiting;
+  else
+    lane.rank = lane.worker.op || on_device(stack.back()->kind) ? working : around;
 }
 
 struct Turn {

@@ -20,6 +20,7 @@ namespace joulery {
 // What a track does in a moment.
 struct Worker {
   std::uint32_t track = 0;                          // its number in the profile
+  std::size_t index = 0;                            // the innermost event's place in the track
   const ProfileEvent* event = nullptr;              // the innermost
   const ProfileEvent* op = nullptr;                 // the innermost operator around it; null where there is none
 };

@@ -16,8 +16,10 @@
 
 #include "core/quality.h"
 #include "ledger/ledger.h"
+#include "ledger/profile/activity.h"
 #include "ledger/profile/trace_clock.h"
 #include "ledger/steps.h"
+#include "record/recording.h"
 #include "watch/profile/profile.h"
 
 namespace joulery {
@@ -40,6 +42,7 @@ struct KernelLine {
   std::string name;
   int device = 0;
   ProfileFigures figures;
+  std::string merged;                  // likewise
 };
 struct LayerLine {
   std::string path;                    // "" for what belongs to no known layer
@@ -47,7 +50,8 @@ struct LayerLine {
 };
 struct GapLine {
   int device = -1;                     // -1: the host
-  Duration time;
+  bool all_the_time = false;           // the energy is of a static power that burns beside all work, not of the gaps alone
+  Duration time;                       // in which nothing ran
   std::optional<Energy> energy;
   Quality quality = Quality::missing;
 };
@@ -87,12 +91,15 @@ struct ProfileAccount {
   std::vector<LayerLine> layers;       // likewise
   std::vector<GapLine> gaps;           // by side
   std::vector<std::string> notes;
+  std::vector<ActivitySide> activity;  // what it was made of, by side, and the joules of each side's cells; none without a meter
+  std::vector<std::vector<double>> cell_joules;
 };
 
 // What is known of the energy while the profile ran.
 struct ProfileEnergySource {
   const Ledger& ledger;
   TraceClock clock;
+  const Recording* recording = nullptr;   // whose readings tell powers; null: by time alone
 };
 
 // `energy` is null where there is no recording: then the account has time alone.

@@ -43,7 +43,7 @@ class Sharer {
   void find_pace();
   template <class Take>
   void for_each_slot(Interval when, const Take& take) const;
-  void spread(std::size_t use, Interval when, double tokens, double Part::*to);
+  void spread(std::size_t use, Interval when, double tokens, double Part::* to);
   Part& part_of(std::size_t slot, std::size_t use);
   ServingPoint point_of(std::size_t slot, bool host_only) const;
   std::size_t slots_a_point() const;
@@ -68,8 +68,8 @@ Part& Sharer::part_of(std::size_t slot, std::size_t use) {
 template <class Take>
 void Sharer::for_each_slot(Interval when, const Take& take) const {
   if (slots_.empty() || when.end <= slots_.front().when.begin || when.begin >= slots_.back().when.end) return;
-  auto slot = static_cast<std::size_t>(
-      std::ranges::upper_bound(slots_, when.begin, {}, [](const ServingSlot& s) { return s.when.begin; }) - slots_.begin());
+  auto slot = static_cast<std::size_t>(std::ranges::upper_bound(slots_, when.begin, {}, [](const ServingSlot& s) { return s.when.begin; }) -
+                                       slots_.begin());
   for (slot = slot == 0 ? 0 : slot - 1; slot < slots_.size() && slots_[slot].when.begin < when.end; ++slot)
     if (const Interval within = intersect(slots_[slot].when, when); !within.empty()) take(slot, to_seconds(within.length()));
 }
@@ -91,7 +91,7 @@ void Sharer::find_pace() {
   }
 }
 
-void Sharer::spread(std::size_t use, Interval when, double tokens, double Part::*to) {
+void Sharer::spread(std::size_t use, Interval when, double tokens, double Part::* to) {
   if (when.empty()) {
     const auto slot = std::ranges::find_if(slots_, [&](const ServingSlot& s) { return s.when.contains(when.begin); });
     if (slot == slots_.end() || !(tokens > 0)) return;
@@ -127,7 +127,8 @@ double Sharer::noise(const ServingCoefficients& c) const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (parts_[i].empty() || !slots_[i].whole || slots_[i].unattributed) continue;
     const ServingPoint p = point_of(i, false);
-    const double told = c.idle_watts * p.seconds + c.step_joules * p.steps + c.prefill_joules * p.prefill_tokens + c.decode_joules * p.decode_tokens;
+    const double told =
+        c.idle_watts * p.seconds + c.step_joules * p.steps + c.prefill_joules * p.prefill_tokens + c.decode_joules * p.decode_tokens;
     squares += (p.joules - told) * (p.joules - told);
     count += 1;
   }
@@ -279,8 +280,9 @@ ServingShares share_serving(std::span<const ServingSlot> slots, std::span<const 
   ServingFacts facts = given;
   const Sharer sharer(slots, uses);
   ServingShares result;
-  const std::optional<double> idle =
-      facts.idle_accelerator_watts && facts.idle_host_watts ? std::optional(*facts.idle_accelerator_watts + *facts.idle_host_watts) : std::nullopt;
+  const std::optional<double> idle = facts.idle_accelerator_watts && facts.idle_host_watts
+                                         ? std::optional(*facts.idle_accelerator_watts + *facts.idle_host_watts)
+                                         : std::nullopt;
   result.costs = fit_serving_costs(sharer.points(false), idle);
   result.times = sharer.times();
   if (result.costs.weights_fitted) result.noise = sharer.noise(result.costs.best);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t least_answers = 20;
 constexpr double least_tokens = 4;   // a shorter answer's time says little
-constexpr double room = 2;           // a prompt may be read in several steps
+constexpr double room = 1.25;        // a prompt may wait for the end of a step, or be read in several
 
 // Tokens so far, as a function of time: of prompts all at once, of answers evenly.
 class Tally {
@@ -82,8 +82,8 @@ void drop_waiting(std::span<ServingUse> uses, const StepTimes& times) {
   if (!times.known) return;
   for (ServingUse& use : uses)
     if (use.queued && use.in_turn())
-      use.prefill.begin = std::max(use.prefill.begin,
-                                   use.prefill.end - seconds(room * (times.step_s + times.prefill_s_a_token * use.prefill_tokens)));
+      use.prefill.begin =
+          std::max(use.prefill.begin, use.prefill.end - seconds(room * (times.step_s + times.prefill_s_a_token * use.prefill_tokens)));
 }
 
 }  // namespace joulery

@@ -33,7 +33,7 @@ struct StepTimes {
 
 StepTimes fit_step_times(std::span<const ServingUse> uses);
 
-// Prompts that waited are moved to the end of their time, with room for twice what they take.
+// Prompts that waited are moved to the end of their time, with some room beside what they take.
 void drop_waiting(std::span<ServingUse> uses, const StepTimes& times);
 
 }  // namespace joulery

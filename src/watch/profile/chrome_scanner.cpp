@@ -103,7 +103,8 @@ Result<void> ChromeScanner::attempt(const char* what, Parse&& parse) {
     const auto got = input_->more();
     if (!got) return std::unexpected(got.error());
     if (!*got)
-      return fail(ErrorCode::format, std::string("the trace is cut short, in ") + what, input_->place(at), "was the profiler stopped before it had written it?");
+      return fail(ErrorCode::format, std::string("the trace is cut short, in ") + what, input_->place(at),
+                  "was the profiler stopped before it had written it?");
   }
 }
 
@@ -114,8 +115,10 @@ void ChromeScanner::take(std::size_t bytes) {
 
 Result<ChromeScanner::Item> ChromeScanner::next() {
   if (pending_ > 0) {
-    if (pending_event_) input_->take(pending_);
-    else take(pending_);
+    if (pending_event_)
+      input_->take(pending_);
+    else
+      take(pending_);
     pending_ = 0;
   }
   switch (state_) {
@@ -156,8 +159,10 @@ Result<ChromeScanner::Item> ChromeScanner::member() {
       if (!first_ && !json.literal(',')) return false;
       if (!scan_string(json, key_) || !json.literal(':')) return false;
       events = key_ == "traceEvents" && json.peek() == '[';
-      if (events) ++json.at;
-      else if (!scan_value(json, value_)) return false;
+      if (events)
+        ++json.at;
+      else if (!scan_value(json, value_))
+        return false;
     }
     size = static_cast<std::size_t>(json.at - begin);
     return true;

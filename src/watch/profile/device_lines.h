@@ -26,8 +26,8 @@ inline std::optional<int> device_of_plane(std::string_view plane) {
 // streams are there: the reader decides.
 inline bool is_summary_line(std::string_view line) {
   static constexpr std::array<std::string_view, 12> summaries{
-      "Steps",       "XLA Modules", "Async XLA Ops",           "Framework Ops",        "Framework Name Scope", "Source code",
-      "Source Code", "XLA TraceMe", "TensorFlow Name Scope",   "TensorFlow Ops",       "Launch Stats",         "Host Offload Ops"};
+      "Steps",       "XLA Modules", "Async XLA Ops",         "Framework Ops",  "Framework Name Scope", "Source code",
+      "Source Code", "XLA TraceMe", "TensorFlow Name Scope", "TensorFlow Ops", "Launch Stats",         "Host Offload Ops"};
   return std::ranges::find(summaries, line) != summaries.end();
 }
 inline constexpr std::string_view xla_ops_line = "XLA Ops";

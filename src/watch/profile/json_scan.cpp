@@ -192,9 +192,12 @@ bool microseconds_token(std::string_view text, std::int64_t& ns) {
   int point = -1, digits = 0, exponent = 0;
   std::size_t i = 0;
   for (; i < text.size(); ++i) {
-    if (text[i] == '.' && point < 0) point = digits;
-    else if (text[i] >= '0' && text[i] <= '9') ++digits;
-    else break;
+    if (text[i] == '.' && point < 0)
+      point = digits;
+    else if (text[i] >= '0' && text[i] <= '9')
+      ++digits;
+    else
+      break;
   }
   if (digits == 0) return false;
   const std::string_view mantissa = text.substr(0, i);

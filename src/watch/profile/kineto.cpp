@@ -65,7 +65,24 @@ double number(std::string_view token) {
 
 class KinetoReader {
  public:
-  explicit KinetoReader(TraceInput& input) : input_(&input), builder_("chrome-json", input.limits()) {}
+  KinetoReader(TraceInput* input, const ProfileLimits& limits) : input_(input), builder_("chrome-json", limits) {}
+
+  struct Placed {
+    std::uint32_t track;
+    ProfileEvent event;
+  };
+  // What an event of the file is, and where it belongs; nothing for what takes no time.
+  std::optional<Placed> place(const ChromeEvent& event) {
+    const std::string_view ph = inside(event.ph);
+    if (ph.size() != 1) return std::nullopt;
+    switch (ph[0]) {
+      case 'X': return place_complete(event);
+      case 'B': add_start(event); return std::nullopt;
+      case 'E': return place_end(event);
+      default: return std::nullopt;
+    }
+  }
+  std::string_view name(NameId id) { return builder_.profile().names[id]; }
 
   Result<Profile> read() {
     ChromeScanner scanner(*input_);
@@ -92,16 +109,12 @@ class KinetoReader {
 
   void add(const ChromeEvent& event) {
     const std::string_view ph = inside(event.ph);
-    if (ph.size() != 1) return;
-    switch (ph[0]) {
-      case 'X': return add_complete(event);
-      case 'B': return add_start(event);
-      case 'E': return add_end(event);
-      case 'M': return add_metadata(event);
-      case 'i':
-      case 'I': return add_instant(event);
-      default: return;                 // flows and counters: the links are in the arguments
-    }
+    if (ph == "M") return add_metadata(event);
+    if (ph == "i" || ph == "I") return add_instant(event);
+    const auto placed = place(event);      // flows and counters have no place: the links are in the arguments
+    if (!placed) return;
+    builder_.add(placed->track, placed->event);
+    add_facts(placed->event, event);
   }
 
   NameId name_of_token(std::string_view token) {
@@ -136,28 +149,34 @@ class KinetoReader {
   }
 
   // PyTorch's own bookkeeping.
-  static bool is_bookkeeping(std::string_view pid) { return !pid.empty() && pid.front() == '"' && (pid == "\"Spans\"" || pid == "\"Traces\""); }
-
-  void add_complete(const ChromeEvent& raw) {
-    if (is_bookkeeping(raw.pid)) return;
-    std::int64_t begin = 0, duration = 0;
-    if (!microseconds_token(raw.ts, begin) || (!raw.dur.empty() && !microseconds_token(raw.dur, duration))) return builder_.count_left_out();
-    const Category& category = category_of(raw.cat);
-    add_event(raw, category, begin, duration, name_of_token(raw.name));
+  static bool is_bookkeeping(std::string_view pid) {
+    return !pid.empty() && pid.front() == '"' && (pid == "\"Spans\"" || pid == "\"Traces\"");
   }
 
-  void add_event(const ChromeEvent& raw, const Category& category, std::int64_t begin, std::int64_t duration, NameId name) {
+  std::optional<Placed> place_complete(const ChromeEvent& raw) {
+    if (is_bookkeeping(raw.pid)) return std::nullopt;
+    std::int64_t begin = 0, duration = 0;
+    if (!microseconds_token(raw.ts, begin) || (!raw.dur.empty() && !microseconds_token(raw.dur, duration))) {
+      builder_.count_left_out();
+      return std::nullopt;
+    }
+    return place_event(raw, category_of(raw.cat), begin, duration, name_of_token(raw.name));
+  }
+
+  Placed place_event(const ChromeEvent& raw, const Category& category, std::int64_t begin, std::int64_t duration, NameId name) {
     ProfileEvent event{.begin = begin, .duration = duration, .name = name, .kind = category.kind};
     refine(event, raw);
     std::int64_t id = 0;
     if (event.kind != EventKind::step) {
-      if (integer_token(event.kind == EventKind::op ? raw.sequence : raw.correlation, id) && id >= 0) event.correlation = ProfileBuilder::link(id);
+      if (integer_token(event.kind == EventKind::op ? raw.sequence : raw.correlation, id) && id >= 0)
+        event.correlation = ProfileBuilder::link(id);
       if (integer_token(raw.external, id) && id > 0) event.external = ProfileBuilder::link(id);
     }
-    if (const std::string_view path = inside(raw.module_path); !path.empty()) event.layer = builder_.layer(path) & 0xffffff;
-    else if (!raw.op_path.empty()) event.layer = builder_.layer(scope_of(inside(raw.op_path))) & 0xffffff;
-    builder_.add(track_of(raw, category), event);
-    add_facts(event, raw);
+    if (const std::string_view path = inside(raw.module_path); !path.empty())
+      event.layer = builder_.layer(path) & 0xffffff;
+    else if (!raw.op_path.empty())
+      event.layer = builder_.layer(scope_of(inside(raw.op_path))) & 0xffffff;
+    return {track_of(raw, category), event};
   }
 
   // What a name says of an event beyond its category.
@@ -169,7 +188,8 @@ class KinetoReader {
         if (name.starts_with(module_prefix)) event.kind = EventKind::module;
         break;
       case EventKind::runtime:
-        if (std::ranges::any_of(waits, [&](std::string_view wait) { return name.find(wait) != std::string_view::npos; })) event.kind = EventKind::sync;
+        if (std::ranges::any_of(waits, [&](std::string_view wait) { return name.find(wait) != std::string_view::npos; }))
+          event.kind = EventKind::sync;
         break;
       case EventKind::annotation:
       case EventKind::op:
@@ -200,14 +220,17 @@ class KinetoReader {
     starts_[thread_key(raw)].push_back({ts, name_of_token(raw.name), &category_of(raw.cat)});
     starts_bytes_ += sizeof(Start);
   }
-  void add_end(const ChromeEvent& raw) {
+  std::optional<Placed> place_end(const ChromeEvent& raw) {
     auto found = starts_.find(thread_key(raw));
     std::int64_t ts = 0;
-    if (found == starts_.end() || found->second.empty() || !microseconds_token(raw.ts, ts)) return builder_.count_left_out();
+    if (found == starts_.end() || found->second.empty() || !microseconds_token(raw.ts, ts)) {
+      builder_.count_left_out();
+      return std::nullopt;
+    }
     const Start start = found->second.back();
     found->second.pop_back();
     starts_bytes_ -= sizeof(Start);
-    add_event(raw, *start.category, start.ts, ts - start.ts, start.name);
+    return place_event(raw, *start.category, start.ts, ts - start.ts, start.name);
   }
   static std::string thread_key(const ChromeEvent& raw) { return std::string(raw.pid) + '\0' + std::string(raw.tid); }
 
@@ -307,6 +330,7 @@ class KinetoReader {
     if (moves)
       for (ProfileTrack& track : profile.tracks)
         for (ProfileEvent& event : track.events) event.begin += base_;
+    if (moves) profile.base_ns = base_;
     const bool any = least != std::numeric_limits<std::int64_t>::max();
     if (any && (moves || least >= least_wall_ns)) profile.clock = ProfileClock::wall;
   }
@@ -329,6 +353,19 @@ bool is_json_trace(std::string_view start) {
   return first != std::string_view::npos && (start[first] == '{' || start[first] == '[');
 }
 
-Result<Profile> read_kineto(TraceInput& input) { return KinetoReader(input).read(); }
+Result<Profile> read_kineto(TraceInput& input) { return KinetoReader(&input, input.limits()).read(); }
+
+class KinetoPlacer::Impl : public KinetoReader {
+ public:
+  explicit Impl(const ProfileLimits& limits) : KinetoReader(nullptr, limits) {}
+};
+KinetoPlacer::KinetoPlacer(const ProfileLimits& limits) : impl_(std::make_unique<Impl>(limits)) {}
+KinetoPlacer::~KinetoPlacer() = default;
+
+std::optional<PlacedEvent> KinetoPlacer::place(const ChromeEvent& event) {
+  const auto placed = impl_->place(event);
+  if (!placed) return std::nullopt;
+  return PlacedEvent{placed->track, placed->event.begin, placed->event.duration, impl_->name(placed->event.name)};
+}
 
 }  // namespace joulery

@@ -56,8 +56,10 @@ void walk_thread(ProfileTrack& track, ModulePaths& paths, Links& links) {
     while (!open.empty() && open.back().end <= event.begin) open.pop_back();
     const NameId around = open.empty() ? 0 : open.back().layer;
     std::uint32_t op = open.empty() ? no_link : open.back().op;
-    if (event.kind == EventKind::module) event.layer = paths.inside(around, event.name) & layers_most;
-    else if (event.layer == 0) event.layer = around & layers_most;
+    if (event.kind == EventKind::module)
+      event.layer = paths.inside(around, event.name) & layers_most;
+    else if (event.layer == 0)
+      event.layer = around & layers_most;
     if (event.kind == EventKind::op) {
       op = event.external;
       if (event.layer != 0 && event.external != no_link) links.layer_of_op.try_emplace(event.external, NameId{event.layer});
@@ -80,9 +82,11 @@ void walk_backward(ProfileTrack& track, Links& links) {
   for (ProfileEvent& event : track.events) {
     while (!open.empty() && open.back().end <= event.begin) open.pop_back();
     if (event.layer == 0 && event.kind == EventKind::op && event.correlation != no_link)
-      if (const auto found = links.layer_of_sequence.find(event.correlation); found != links.layer_of_sequence.end()) event.layer = found->second & layers_most;
+      if (const auto found = links.layer_of_sequence.find(event.correlation); found != links.layer_of_sequence.end())
+        event.layer = found->second & layers_most;
     if (event.layer == 0 && !open.empty()) event.layer = open.back().layer & layers_most;
-    if (event.layer != 0 && event.kind == EventKind::op && event.external != no_link) links.layer_of_op.try_emplace(event.external, NameId{event.layer});
+    if (event.layer != 0 && event.kind == EventKind::op && event.external != no_link)
+      links.layer_of_op.try_emplace(event.external, NameId{event.layer});
     open.push_back({event.end(), event.layer, no_link});
   }
 }
@@ -92,7 +96,8 @@ void walk_stream(ProfileTrack& track, const Links& links) {
     if (const auto found = links.op_of_launch.find(event.correlation); event.correlation != no_link && found != links.op_of_launch.end())
       event.external = found->second;
     if (event.layer != 0 || event.external == no_link) continue;
-    if (const auto found = links.layer_of_op.find(event.external); found != links.layer_of_op.end()) event.layer = found->second & layers_most;
+    if (const auto found = links.layer_of_op.find(event.external); found != links.layer_of_op.end())
+      event.layer = found->second & layers_most;
   }
 }
 

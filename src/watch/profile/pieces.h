@@ -33,26 +33,37 @@ class PieceCursor {
         at_ = border;
         return true;
       }
-      if (top_end <= at_) open_.pop_back();
-      else enter();
+      if (top_end <= at_)
+        leave();
+      else
+        enter();
     }
   }
   std::int64_t begin() const { return begin_; }
   std::int64_t end() const { return at_; }
   // The open events, outermost first.
   std::span<const ProfileEvent* const> stack() const { return open_; }
+  // The innermost event's place in the track.
+  std::size_t top_index() const { return places_.back(); }
 
  private:
   void enter() {
-    const ProfileEvent& event = track_->events[next_++];
+    const ProfileEvent& event = track_->events[next_];
+    places_.push_back(next_++);
     if (event.begin > at_) at_ = event.begin;
     open_.push_back(&event);
+  }
+
+  void leave() {
+    open_.pop_back();
+    places_.pop_back();
   }
 
   const ProfileTrack* track_;
   std::size_t next_ = 0;
   std::int64_t begin_ = 0, at_ = std::numeric_limits<std::int64_t>::min();
   std::vector<const ProfileEvent*> open_;
+  std::vector<std::size_t> places_;   // of the open events
 };
 
 // Calls `visit(begin, end, stack)` for every piece of the sealed `track`.

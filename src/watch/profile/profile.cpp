@@ -5,7 +5,7 @@
 namespace joulery {
 
 std::string_view name_of(EventKind kind) {
-  static constexpr std::array<std::string_view, event_kinds> names{"op",   "kernel", "copy",       "runtime", "sync",
+  static constexpr std::array<std::string_view, event_kinds> names{"op",     "kernel", "copy", "runtime",    "sync",
                                                                    "python", "module", "step", "annotation", "overhead"};
   return names[static_cast<std::size_t>(kind)];
 }

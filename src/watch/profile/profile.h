@@ -106,9 +106,9 @@ struct Profile {
   std::string format;             // "kineto", "chrome-json", "xplane", "nsys-sqlite", "perfetto"
   std::string framework;          // "pytorch", "tensorflow", "jax", "" where not told
   ProfileClock clock = ProfileClock::relative;
-  std::int64_t utc_offset_ns = 0; // of a monotonic clock, where the trace told the wall's as well; else 0
+  std::int64_t base_ns = 0;       // what was added to every time that the trace tells
   NameTable names;                // names[0] is ""
-  std::vector<ProfileTrack> tracks;
+  std::vector<ProfileTrack> tracks;  // in the order in which the trace names them, and the steps' behind them; some may be empty
   std::vector<ProfileStep> steps;
   std::vector<ProfileMemory> memory;
   std::vector<ProfileDevice> devices;

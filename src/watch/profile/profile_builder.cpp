@@ -42,7 +42,8 @@ std::uint32_t ProfileBuilder::track(std::string_view process, std::string_view t
 }
 
 void ProfileBuilder::add(std::uint32_t track, const ProfileEvent& event) {
-  if (event.duration < 0 || event.begin < -largest_time || event.begin > largest_time || event.duration > largest_time - std::max<std::int64_t>(event.begin, 0)) {
+  if (event.duration < 0 || event.begin < -largest_time || event.begin > largest_time ||
+      event.duration > largest_time - std::max<std::int64_t>(event.begin, 0)) {
     ++left_out_;
     return;
   }

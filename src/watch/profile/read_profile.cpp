@@ -1,6 +1,9 @@
 #include "watch/profile/read_profile.h"
 
 #include "watch/profile/kineto.h"
+#include "watch/profile/nsys.h"
+#include "watch/profile/perfetto_trace.h"
+#include "watch/profile/xplane.h"
 
 namespace joulery {
 namespace {
@@ -13,6 +16,9 @@ struct Format {
 // In the order in which they are tried.
 constexpr Format formats[] = {
     {is_json_trace, read_kineto},
+    {is_sqlite, read_nsys},
+    {is_perfetto, read_perfetto},
+    {is_xplane, read_xplane},
 };
 
 }  // namespace

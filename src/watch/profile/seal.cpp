@@ -72,10 +72,12 @@ void find_steps(Profile& profile) {
     if (track.device < 0) collect_steps(track, all);
   if (all.empty())
     for (const ProfileTrack& track : profile.tracks) collect_steps(track, all);
-  std::ranges::stable_sort(all, [](const ProfileStep& a, const ProfileStep& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+  std::ranges::stable_sort(
+      all, [](const ProfileStep& a, const ProfileStep& b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
   for (const ProfileStep& step : all) {
-    const bool again = std::ranges::any_of(profile.steps.rbegin(), profile.steps.rbegin() + std::min<std::ptrdiff_t>(16, std::ssize(profile.steps)),
-                                           [&](const ProfileStep& seen) { return seen.number == step.number && step.begin < seen.end; });
+    const bool again =
+        std::ranges::any_of(profile.steps.rbegin(), profile.steps.rbegin() + std::min<std::ptrdiff_t>(16, std::ssize(profile.steps)),
+                            [&](const ProfileStep& seen) { return seen.number == step.number && step.begin < seen.end; });
     if (!again) profile.steps.push_back(step);
   }
 }
@@ -99,10 +101,8 @@ void find_ends(Profile& profile) {
 }  // namespace
 
 void seal(Profile& profile) {
-  std::erase_if(profile.tracks, [](const ProfileTrack& track) { return track.events.empty(); });
   const std::size_t tracks = profile.tracks.size();
   for (std::size_t i = 0; i < tracks; ++i) arrange(profile, i);
-  std::erase_if(profile.tracks, [](const ProfileTrack& track) { return track.events.empty(); });
   if (profile.cut > 0)
     profile.notes.push_back(std::to_string(profile.cut) + " events overlap others of their track without being inside them, and were cut");
   find_steps(profile);

@@ -31,8 +31,15 @@ struct TraceInput::Inflater {
 TraceInput::TraceInput(std::string name, const ProfileLimits& limits)
     : name_(std::move(name)), limits_(limits), buffer_(std::min(first_window, limits.window) + padding) {}
 TraceInput::TraceInput(TraceInput&& other) noexcept
-    : name_(std::move(other.name_)), limits_(other.limits_), file_(std::exchange(other.file_, -1)), bytes_(other.bytes_), raw_(other.raw_),
-      inflater_(std::move(other.inflater_)), buffer_(std::move(other.buffer_)), front_(other.front_), back_(other.back_),
+    : name_(std::move(other.name_)),
+      limits_(other.limits_),
+      file_(std::exchange(other.file_, -1)),
+      bytes_(other.bytes_),
+      raw_(other.raw_),
+      inflater_(std::move(other.inflater_)),
+      buffer_(std::move(other.buffer_)),
+      front_(other.front_),
+      back_(other.back_),
       unpacked_(other.unpacked_) {}
 TraceInput& TraceInput::operator=(TraceInput&& other) noexcept {
   std::swap(name_, other.name_);
@@ -115,7 +122,8 @@ Result<std::size_t> TraceInput::inflate_into(char* to, std::size_t room) {
       if (!got) return std::unexpected(got.error());
       if (*got == 0) {
         if (inflater_->between_members) return 0;
-        return fail(ErrorCode::format, "the gzip stream is cut short", place(back_ - front_), "the file was not written to its end, or copied in part");
+        return fail(ErrorCode::format, "the gzip stream is cut short", place(back_ - front_),
+                    "the file was not written to its end, or copied in part");
       }
       stream.next_in = inflater_->packed.data();
       stream.avail_in = static_cast<unsigned>(*got);

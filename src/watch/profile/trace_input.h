@@ -51,6 +51,8 @@ class TraceInput {
   // Of the window's front, in unpacked bytes.
   std::uint64_t offset() const { return unpacked_ - (back_ - front_); }
   const std::string& name() const { return name_; }
+  // The bytes of an input that is no file; empty for a file.
+  std::string_view in_memory() const { return bytes_; }
   bool packed() const { return inflater_ != nullptr; }
   const ProfileLimits& limits() const { return limits_; }
   // "FILE: byte N", of the window's front + `ahead`.

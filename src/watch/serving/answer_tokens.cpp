@@ -42,7 +42,8 @@ bool brings_text(const Json& part) {
         return true;
       if (const Json* tools = member(delta, "tool_calls"); tools && tools->is_array() && !tools->empty()) return true;
     }
-  if (const Json* type = member(&part, "type"); type && type->is_string() && type->get_ref<const std::string&>() == "response.output_text.delta")
+  if (const Json* type = member(&part, "type");
+      type && type->is_string() && type->get_ref<const std::string&>() == "response.output_text.delta")
     return true;
   return filled(member(member(&part, "message"), "content")) || filled(member(&part, "response")) ||
          filled(member(member(&part, "token"), "text"));

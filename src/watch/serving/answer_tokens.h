@@ -48,7 +48,9 @@ class AnswerTokens {
   const std::string& model() const { return model_; }
   std::optional<MonoTime> first_token() const { return first_; }  // of a stream
   std::optional<double> tokens_in() const { return in_; }         // without those that a cache had
-  std::optional<double> tokens_out() const { return out_ ? out_ : pieces_ > 0 ? std::optional(static_cast<double>(pieces_)) : std::nullopt; }
+  std::optional<double> tokens_out() const {
+    return out_ ? out_ : pieces_ > 0 ? std::optional(static_cast<double>(pieces_)) : std::nullopt;
+  }
   std::int64_t pieces() const { return pieces_; }
   // How tokens_out() is known: "usage", "pieces", "" where it is not.
   std::string_view source() const { return out_ ? "usage" : pieces_ > 0 ? "pieces" : ""; }

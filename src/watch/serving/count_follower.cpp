@@ -3,7 +3,7 @@
 namespace joulery {
 namespace {
 
-constexpr std::optional<double> ModelCounts::*counters[] = {&ModelCounts::tokens_in, &ModelCounts::tokens_out, &ModelCounts::requests};
+constexpr std::optional<double> ModelCounts::* counters[] = {&ModelCounts::tokens_in, &ModelCounts::tokens_out, &ModelCounts::requests};
 
 // True where some counter is less than it was, or is there no longer.
 bool restarted(const std::map<std::string, ModelCounts>& before, const std::map<std::string, ModelCounts>& now) {

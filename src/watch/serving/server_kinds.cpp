@@ -125,13 +125,14 @@ bool repeats_another(const PrometheusSample& sample) {
   return !rank.empty() && rank != "0";
 }
 
-bool add_counts(const PrometheusPage& page, const ServerKind& kind, const SeriesNames& names, std::optional<double> ModelCounts::*to,
+bool add_counts(const PrometheusPage& page, const ServerKind& kind, const SeriesNames& names, std::optional<double> ModelCounts::* to,
                 bool only_ok, std::map<std::string, ModelCounts>& models) {
   const std::string_view name = present(page, names);
   if (name.empty()) return false;
   for (const PrometheusSample& sample : page.samples) {
     if (sample.name != name || !std::isfinite(sample.value) || sample.value < 0 || repeats_another(sample)) continue;
-    const bool ok = !only_ok || kind.ok_label.empty() || sample.label(kind.ok_label).empty() || sample.label(kind.ok_label) == kind.ok_value;
+    const bool ok =
+        !only_ok || kind.ok_label.empty() || sample.label(kind.ok_label).empty() || sample.label(kind.ok_label) == kind.ok_value;
     std::optional<double>& counted = models[model_of(sample, kind)].*to;
     counted = counted.value_or(0) + (ok ? sample.value : 0);
   }

@@ -47,7 +47,8 @@ std::string_view text_at(std::span<const unsigned char> strings, std::uint64_t o
 std::string demangled(std::string_view name) {
   if (!name.starts_with("_Z")) return std::string(name);
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), &std::free);
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
   return text ? std::string(text.get()) : std::string(name);
 }
 
@@ -96,7 +97,8 @@ class MappedFile {
 Result<ElfSymbols> ElfSymbols::parse(std::span<const unsigned char> file) {
   const auto header = read<Elf64_Ehdr>(file, 0);
   constexpr unsigned char order = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != order)
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_ident[EI_DATA] != order)
     return fail(ErrorCode::format, "not a 64-bit ELF file");
   ElfSymbols result;
   for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
@@ -140,7 +142,8 @@ Result<ElfSymbols> ElfSymbols::open(const std::string& path) {
   if (!file) return std::unexpected(file.error());
   auto symbols = parse(file->bytes());
   if (!symbols || symbols->build_id_.size() < 4) return symbols;
-  const std::string debug = fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", symbols->build_id_.substr(0, 2), symbols->build_id_.substr(2));
+  const std::string debug =
+      fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", symbols->build_id_.substr(0, 2), symbols->build_id_.substr(2));
   if (::access(debug.c_str(), R_OK) != 0) return symbols;
   const auto more = MappedFile::open(debug);
   if (!more) return symbols;

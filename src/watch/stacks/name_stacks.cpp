@@ -48,8 +48,9 @@ class KernelNames {
 
 // Frames of the interpreter itself that stand for the Python function below them.
 bool is_interpreter_loop(std::string_view name) {
-  constexpr std::string_view fronts[] = {"_PyEval_", "PyEval_", "_PyFunction_Vectorcall", "_PyObject_Vectorcall", "PyObject_Vectorcall", "_PyVectorcall",
-                                         "_PyObject_Call", "PyObject_Call", "object_vacall", "method_vectorcall", "py_trampoline", "[unknown]"};
+  constexpr std::string_view fronts[] = {
+      "_PyEval_",       "PyEval_",       "_PyFunction_Vectorcall", "_PyObject_Vectorcall", "PyObject_Vectorcall", "_PyVectorcall",
+      "_PyObject_Call", "PyObject_Call", "object_vacall",          "method_vectorcall",    "py_trampoline",       "[unknown]"};
   return std::ranges::any_of(fronts, [name](std::string_view front) { return name.starts_with(front); });
 }
 
@@ -79,11 +80,15 @@ class Namer {
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     for (const std::int32_t pid : pythons_without_)
-      notes.push_back(fmt::format("process {} is a Python that names no functions: Python 3.12 or later does (it is started with PYTHONPERFSUPPORT=1), "
-                                  "so what its functions burn is told as the interpreter's", pid));
+      notes.push_back(
+          fmt::format("process {} is a Python that names no functions: Python 3.12 or later does (it is started with PYTHONPERFSUPPORT=1), "
+                      "so what its functions burn is told as the interpreter's",
+                      pid));
     if (nameless_ > 0)
-      notes.push_back(fmt::format("{} of {} addresses have no name: stripped programs, or code built without frame pointers "
-                                  "(-fno-omit-frame-pointer), where callers are lost", nameless_, names_.size()));
+      notes.push_back(
+          fmt::format("{} of {} addresses have no name: stripped programs, or code built without frame pointers "
+                      "(-fno-omit-frame-pointer), where callers are lost",
+                      nameless_, names_.size()));
     return notes;
   }
 

@@ -24,7 +24,7 @@ struct StackFrame {
 
 struct NamedStacks {
   std::vector<std::vector<StackFrame>> stacks;  // beside SampledRun::stacks
-  std::vector<std::string> notes;               // what could not be named, and why
+  std::vector<std::string> notes;  // what could not be named, and why
 };
 
 NamedStacks name_stacks(const SampledRun& run);

@@ -68,8 +68,10 @@ CodeOfProcess read_code(std::int32_t pid) {
     int path = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx %7s %lx %*s %*s %n", &begin, &end, rights, &offset, &path) < 4 || rights[2] != 'x') continue;
     const std::string name = path > 0 && static_cast<std::size_t>(path) < line.size() ? line.substr(static_cast<std::size_t>(path)) : "";
-    if (name.starts_with('/') && !name.starts_with("//anon") && !name.starts_with("/memfd:")) code.files.push_back({pid, begin, end, offset, name});
-    else if (!name.starts_with('[')) code.made.emplace_back(begin, end);
+    if (name.starts_with('/') && !name.starts_with("//anon") && !name.starts_with("/memfd:"))
+      code.files.push_back({pid, begin, end, offset, name});
+    else if (!name.starts_with('['))
+      code.made.emplace_back(begin, end);
   }
   return code;
 }
@@ -143,9 +145,7 @@ class PerfStackSampler final : public StackSampler {
       case PERF_RECORD_SAMPLE: take_sample(body); break;
       case PERF_RECORD_MMAP2: take_mapping(body); break;
       case PERF_RECORD_FORK: take_fork(body); break;
-      case PERF_RECORD_COMM:
-        take_name(body, (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
-        break;
+      case PERF_RECORD_COMM: take_name(body, (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0); break;
       case PERF_RECORD_LOST:
         body.take<std::uint64_t>();
         run_.lost += static_cast<std::int64_t>(body.take<std::uint64_t>());
@@ -164,9 +164,12 @@ class PerfStackSampler final : public StackSampler {
     std::vector<std::uint64_t>* part = &stack.user;
     for (std::uint64_t left = body.take<std::uint64_t>(); left > 0 && body.left() >= sizeof(std::uint64_t); --left) {
       const auto address = body.take<std::uint64_t>();
-      if (address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)) part = &stack.kernel;
-      else if (address == static_cast<std::uint64_t>(PERF_CONTEXT_USER)) part = &stack.user;
-      else if (address < static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) part->push_back(address);
+      if (address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL))
+        part = &stack.kernel;
+      else if (address == static_cast<std::uint64_t>(PERF_CONTEXT_USER))
+        part = &stack.user;
+      else if (address < static_cast<std::uint64_t>(PERF_CONTEXT_MAX))
+        part->push_back(address);
     }
     if (body.take<std::uint64_t>() != PERF_SAMPLE_REGS_ABI_NONE) body.take<std::uint64_t>();
     const auto size = body.take<std::uint64_t>();
@@ -251,7 +254,8 @@ Result<std::vector<PerfRing>> open_rings(std::int32_t pid, int per_second, bool 
   const long cpus = std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF));
   for (int cpu = 0; cpu < cpus; ++cpu) {
     auto ring = PerfRing::open(attributes(per_second, kernel_too), pid, cpu, ring_log_pages);
-    if (ring) rings.push_back(*std::move(ring));
+    if (ring)
+      rings.push_back(*std::move(ring));
     else if (ring.error().code == ErrorCode::permission || cpu + 1 == cpus) {
       if (rings.empty() || ring.error().code == ErrorCode::permission) return std::unexpected(ring.error());
     }
@@ -263,8 +267,9 @@ Result<std::vector<PerfRing>> open_rings(std::int32_t pid, int per_second, bool 
 
 std::string sampling_remedy(int paranoid) {
   if (paranoid > 2)
-    return fmt::format("kernel.perf_event_paranoid is {}: as root, sysctl -w kernel.perf_event_paranoid=2 (1 to see the kernel's functions too)",
-                       paranoid);
+    return fmt::format(
+        "kernel.perf_event_paranoid is {}: as root, sysctl -w kernel.perf_event_paranoid=2 (1 to see the kernel's functions too)",
+        paranoid);
   return "a container's seccomp profile may forbid perf_event_open: allow it, or add CAP_PERFMON";
 }
 

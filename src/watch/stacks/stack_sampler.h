@@ -22,14 +22,14 @@ namespace joulery {
 // A stack as addresses, innermost first, as it was seen in one process.
 struct RawStack {
   std::int32_t pid = 0;
-  std::vector<std::uint64_t> kernel, user;    // user: [0] is where it ran, the others are return addresses
-  std::vector<std::uint64_t> made_code;       // return addresses into code made at run time, innermost first, found on the stack
+  std::vector<std::uint64_t> kernel, user;  // user: [0] is where it ran, the others are return addresses
+  std::vector<std::uint64_t> made_code;  // return addresses into code made at run time, innermost first, found on the stack
   friend auto operator<=>(const RawStack&, const RawStack&) = default;
 };
 
 struct StackSample {
   MonoTime time;
-  std::uint32_t stack = 0;                    // index into the stacks
+  std::uint32_t stack = 0;  // index into the stacks
   std::int32_t pid = 0, tid = 0;
 };
 
@@ -41,13 +41,13 @@ struct CodeMapping {
 };
 
 struct SampledRun {
-  std::vector<RawStack> stacks;               // each once
-  std::vector<StackSample> samples;           // by time
-  std::vector<CodeMapping> mappings;          // in the order in which they were made
+  std::vector<RawStack> stacks;  // each once
+  std::vector<StackSample> samples;  // by time
+  std::vector<CodeMapping> mappings;  // in the order in which they were made
   std::map<std::int32_t, std::string> names;  // of processes: the last one
   std::int64_t lost = 0;
-  Duration period;                            // CPU time between two samples of a thread
-  bool kernel_too = false;                    // false: the kernel's functions may not be seen
+  Duration period;  // CPU time between two samples of a thread
+  bool kernel_too = false;  // false: the kernel's functions may not be seen
 };
 
 class StackSampler {

@@ -1,6 +1,7 @@
 #include "act/power_control.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -168,6 +169,30 @@ TEST_F(Tree, IsPutBackAfterItsHolderWasKilled) {
   EXPECT_THAT(control.recover(), IsEmpty());
 }
 
+// A disk that has room for half a line: nothing is set, and the journal is whole when there is room again.
+TEST_F(Tree, NothingIsSetThatCannotBeWrittenDown) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    auto control = tree.control();
+    auto journal = control.open_journal("test");
+    struct stat status{};
+    ::fstat(journal->descriptor(), &status);
+    rlimit files{};
+    ::getrlimit(RLIMIT_FSIZE, &files);
+    const rlimit full{static_cast<rlim_t>(status.st_size) + 30, files.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    const bool refused = !control.set({package, "", 90'000'000}, *journal) && tree.long_term() == "125000000";
+    ::setrlimit(RLIMIT_FSIZE, &files);
+    const bool set = control.set({package, "", 90'000'000}, *journal).has_value() && journal->read()->open.size() == 1;
+    const bool back = control.undo(*journal).size() == 1 && tree.long_term() == "125000000";
+    ::_exit(refused && set && back ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 // The journal is ahead of the hardware: killed between the two, nothing was written, or it was and was not read back.
 TEST_F(Tree, IsPutBackWhereItWasKilledBeforeItReadBack) {
   const std::string id = "rapl.powercap/intel-rapl:0/long_term";
@@ -303,9 +328,9 @@ TEST(LimitRequests, AreReadAsPeopleWriteThem) {
 }
 
 TEST(LimitRequests, RefuseEverythingElse) {
-  for (const char* text : {"", "250W", "=250W", "node/gpu/0", "node/gpu/0=", "node/gpu/0=250", "node/gpu/0=250J", "node/gpu/0=0W",
-                           "node/gpu/0=-1W", "node/gpu/0:=1W", "node/gpu/0=1W,", ",node/gpu/0=1W", "node/gpu/0=1W,node/gpu/0=2W",
-                           "node/gpu/0=9999999W"}) {
+  for (const char* text :
+       {"", "250W", "=250W", "node/gpu/0", "node/gpu/0=", "node/gpu/0=250", "node/gpu/0=250J", "node/gpu/0=0W", "node/gpu/0=-1W",
+        "node/gpu/0:=1W", "node/gpu/0=1W,", ",node/gpu/0=1W", "node/gpu/0=1W,node/gpu/0=2W", "node/gpu/0=9999999W"}) {
     const auto requests = parse_limit_requests(text);
     EXPECT_FALSE(requests) << text;
     if (requests) continue;

@@ -61,13 +61,16 @@ TEST(UndoText, TakesNothingForMoreThanItIs) {
   EXPECT_FALSE(parse_undo("").known);
   EXPECT_FALSE(parse_undo("{}\n").known);
   EXPECT_FALSE(parse_undo("\xff\xff\n").known);
-  EXPECT_FALSE(parse_undo(R"({"schema":"joulery.undo/2"})" "\n" + change).known);
-  for (const char* line : {"[]", "{}", "null", R"({"change":0})", R"({"change":-1,"knob":"k"})", R"({"change":1,"knob":"k"})",
-                           R"({"change":1,"knob":"","at":"","before":{"limit_uw":1},"asked":{"limit_uw":1}})",
-                           R"({"change":1,"knob":"k","at":"","before":{"limit_uw":-1},"asked":{"limit_uw":1}})",
-                           R"({"change":1,"knob":"k","at":"","before":{"limit_uw":1e99},"asked":{"limit_uw":1}})",
-                           R"({"change":1,"knob":"k","at":"","before":{"limit_uw":1,"enabled":2},"asked":{"limit_uw":1}})", R"({"took":7})",
-                           R"({"done":9})"})
+  EXPECT_FALSE(parse_undo(R"({"schema":"joulery.undo/2"})"
+                          "\n" +
+                          change)
+                   .known);
+  for (const char* line :
+       {"[]", "{}", "null", R"({"change":0})", R"({"change":-1,"knob":"k"})", R"({"change":1,"knob":"k"})",
+        R"({"change":1,"knob":"","at":"","before":{"limit_uw":1},"asked":{"limit_uw":1}})",
+        R"({"change":1,"knob":"k","at":"","before":{"limit_uw":-1},"asked":{"limit_uw":1}})",
+        R"({"change":1,"knob":"k","at":"","before":{"limit_uw":1e99},"asked":{"limit_uw":1}})",
+        R"({"change":1,"knob":"k","at":"","before":{"limit_uw":1,"enabled":2},"asked":{"limit_uw":1}})", R"({"took":7})", R"({"done":9})"})
     EXPECT_THAT(parse_undo(head + line + "\n").open, IsEmpty()) << line;
   EXPECT_THAT(parse_undo(head + "rubbish\n" + change).open, SizeIs(1)) << "one bad line does not cost the next";
   EXPECT_THAT(parse_undo(head + change + change).open, SizeIs(1));

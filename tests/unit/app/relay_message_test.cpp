@@ -8,7 +8,8 @@ namespace {
 
 TEST(RelayMessage, HeadersOfOneConnectionStayBehind) {
   const auto head = read_request_head(
-      "POST /v1/completions?x=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nConnection: keep-alive, X-Own\r\nX-Own: 1\r\nKeep-Alive: 5\r\n"
+      "POST /v1/completions?x=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nConnection: keep-alive, X-Own\r\nX-Own: 1\r\nKeep-Alive: "
+      "5\r\n"
       "TE: trailers, deflate;q=0.5\r\nTransfer-Encoding: chunked\r\nAccept: */*\r\n\r\nrest");
   ASSERT_TRUE(head && *head);
   EXPECT_EQ((*head)->target, "/v1/completions?x=1");

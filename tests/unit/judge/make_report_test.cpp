@@ -1,9 +1,9 @@
 // A whole run by hand: a package at 20 W and a GPU at 100 W for 10 s, four steps of 1 s, three processes.
-#include "judge/kpi_gain.h"
 #include "judge/make_report.h"
 
 #include <gtest/gtest.h>
 
+#include "judge/kpi_gain.h"
 #include "judge/label.h"
 #include "judge/make_chart.h"
 #include "record/memory_recording.h"

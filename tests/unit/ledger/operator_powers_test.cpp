@@ -61,9 +61,7 @@ TEST(OperatorPowers, MergedGroupsAreNamed) {
   ASSERT_FALSE(powers.notes.empty());
   EXPECT_EQ(powers.notes[0].find("cannot be told apart, so told together: "), 0U) << powers.notes[0];
   for (const std::size_t k : merged->members)
-    if (k < gpu.question.kinds.size()) {
-      EXPECT_NE(powers.notes[0].find(gpu.question.kinds[k]), std::string::npos) << powers.notes[0];
-    }
+    if (k < gpu.question.kinds.size()) { EXPECT_NE(powers.notes[0].find(gpu.question.kinds[k]), std::string::npos) << powers.notes[0]; }
 }
 
 // A counter's error at a tick is given back at the next one.
@@ -83,7 +81,8 @@ TEST(OperatorPowers, AShortProfileIsLessSureAndSaysSo) {
 }
 
 TEST(OperatorPowers, AMeterThatIsLateIsFoundOut) {
-  const SyntheticScore score = play(12, [](SyntheticWorld& world) { world.late_seconds = 0.013, world.step_seconds = 0.15, world.seconds = 200; });
+  const SyntheticScore score =
+      play(12, [](SyntheticWorld& world) { world.late_seconds = 0.013, world.step_seconds = 0.15, world.seconds = 200; });
   EXPECT_GE(percent(score.covered, score.groups), 75);  // of some 70 groups: 90 less four times what chance does
   EXPECT_GE(percent(score.within, score.groups), 90);
   SyntheticWorld world = world_of(2);
@@ -99,7 +98,8 @@ TEST(OperatorPowers, PowersThatChangeAreSaidToAndWiden) {
   world.drift = 0.2;
   const OperatorPowers changed = solve_operators(make_synthetic_gpu(world, 2).question);
   const auto says_so = [](const OperatorPowers& powers) {
-    return std::ranges::any_of(powers.notes, [](const std::string& note) { return note.find("not the same in both halves") != std::string::npos; });
+    return std::ranges::any_of(powers.notes,
+                               [](const std::string& note) { return note.find("not the same in both halves") != std::string::npos; });
   };
   EXPECT_FALSE(says_so(still));
   EXPECT_TRUE(says_so(changed));
@@ -208,7 +208,8 @@ TEST(Mixes, ShareAWindowByWhatRan) {
   EXPECT_FALSE(mixes.overlapping);
   EXPECT_NEAR(mixes.gap_seconds, 0.75, 1e-12);
   // Half a second late: the first window then ends where the second half of it began.
-  const Mixes late = mixes_of(2, activities, std::span(readings).subspan(1, 1), within(0, 2.5), {milliseconds(500), milliseconds(500)}, false);
+  const Mixes late =
+      mixes_of(2, activities, std::span(readings).subspan(1, 1), within(0, 2.5), {milliseconds(500), milliseconds(500)}, false);
   ASSERT_EQ(late.rows(), 1U);
   EXPECT_NEAR(late.shares[0], 1, 1e-12);
 }
@@ -274,7 +275,8 @@ TEST(PowerReadings, OfACounterGoFromRefreshToRefresh) {
 // A gauge of the mean of 1 s, refreshed every 100 ms, read every 100 ms: the window ends half a refresh before.
 TEST(PowerReadings, OfAGaugeAreOfItsWindow) {
   Channel channel;
-  channel.component = Component("node/gpu/0"), channel.name = "power", channel.measurand = Measurand::power, channel.behaviour = Behaviour::gauge;
+  channel.component = Component("node/gpu/0"), channel.name = "power", channel.measurand = Measurand::power,
+  channel.behaviour = Behaviour::gauge;
   channel.unit = 1e-3, channel.update_period = milliseconds(100), channel.averaging_window = seconds(1);
   MemoryRecording recording({device_of(channel)});
   add_round(recording, 5.0, 90000);

@@ -31,7 +31,10 @@ struct SyntheticGpu {
 
 namespace synthetic {
 
-struct Piece { std::uint32_t kind; double seconds; };
+struct Piece {
+  std::uint32_t kind;
+  double seconds;
+};
 
 // A step: each kind one to four times, in some order, with a gap after some; kinds differ in length by a factor of twenty.
 inline std::vector<Piece> make_step(const SyntheticWorld& world, std::mt19937_64& random) {
@@ -87,8 +90,7 @@ inline SyntheticGpu make_synthetic_gpu(const SyntheticWorld& world, std::uint64_
     for (const synthetic::Piece& piece : step) {
       const double seconds = piece.seconds * std::max(0.1, 1 + world.jitter * normal(random));
       burn(gpu.watts[piece.kind] * (1 + world.drift * now / end), seconds);
-      if (piece.kind < world.kinds)
-        gpu.question.activities.push_back({piece.kind, {synthetic::at(now), synthetic::at(now + seconds)}, 1});
+      if (piece.kind < world.kinds) gpu.question.activities.push_back({piece.kind, {synthetic::at(now), synthetic::at(now + seconds)}, 1});
       now += seconds;
       if (now >= end) break;
     }
@@ -132,7 +134,8 @@ inline void add_score(SyntheticScore& score, const SyntheticGpu& gpu, const Oper
   for (const OperatorGroup& group : powers.groups) {
     double joules = 0;
     bool operators = false;
-    for (const std::size_t k : group.members) joules += gpu.watts[k] * powers.seconds[k], operators = operators || k < gpu.question.kinds.size();
+    for (const std::size_t k : group.members)
+      joules += gpu.watts[k] * powers.seconds[k], operators = operators || k < gpu.question.kinds.size();
     if (!operators || group.seconds < 0.03 * all) continue;
     const double truth = joules / group.seconds, error = std::abs(to_watts(group.power) / truth - 1);
     ++score.groups;

@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "judge/profile_flame.h"
+#include "publish/flame.h"
+
 namespace joulery {
 namespace {
 
@@ -119,6 +122,28 @@ TEST(Efficiency, ToldInEveryForm) {
   const std::string page = efficiency_html(r);
   EXPECT_NE(page.find("GPU &lt;x&gt;"), std::string::npos);
   EXPECT_EQ(page.find("src="), std::string::npos);
+}
+
+// One operator runs in two stacks, 30 and 10 ms: its joules go 3 to 1; a kernel that no stack tells stands alone; so do the gaps.
+TEST(ProfileFlame, JoulesFollowTheStacksAndSumToTheAccount) {
+  Profile p;
+  const NameId layer1 = named(p, "net/a"), layer2 = named(p, "net/b"), mm = named(p, "aten::mm");
+  ProfileTrack host;
+  host.events = {event(0, 40, layer1, EventKind::module), event(5, 30, mm, EventKind::op), event(50, 20, layer2, EventKind::module),
+                 event(55, 10, mm, EventKind::op)};
+  p.tracks = {host};
+  ProfileAccount account;
+  account.energy = microjoules(1'000'003);
+  OperatorLine op, alone;
+  op.name = "aten::mm", op.figures.energy = microjoules(800'001);
+  alone.name = "gemm", alone.figures.energy = microjoules(100'002);
+  account.operators = {op, alone};
+  GapLine gap;
+  gap.device = 0, gap.time = milliseconds(10), gap.energy = microjoules(100'000);
+  account.gaps = {gap};
+  const Flame flame = profile_flame(p, account, "trace");
+  EXPECT_EQ(flame.root.energy, microjoules(1'000'003));
+  EXPECT_EQ(flame_folded(flame), "(device 0 idle) 100000\ngemm 100002\nnet/a;aten::mm 600001\nnet/b;aten::mm 200000\n");
 }
 
 }  // namespace

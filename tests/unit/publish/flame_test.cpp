@@ -54,8 +54,7 @@ TEST(Flame, AnEndlessStackEnds) {
 }
 
 TEST(Flame, FoldedStacks) {
-  EXPECT_EQ(flame_folded(sample()),
-            "main 500000\nmain;cold 1000000\nmain;fib;fib;fib 200000\nmain;hot:loop 3000001\n");
+  EXPECT_EQ(flame_folded(sample()), "main 500000\nmain;cold 1000000\nmain;fib;fib;fib 200000\nmain;hot:loop 3000001\n");
   Flame times;
   times.unit = "s";
   add(times, {"a"}, {}, 0.25);

@@ -367,9 +367,65 @@ Chart many_steps_chart() {
   return chart;
 }
 
+namespace {
+
+ReportHost host_of_job(const char* name, double joules_used, double from, double to) {
+  ReportHost host;
+  host.name = name;
+  host.joules = Estimate{joules(joules_used), joules(joules_used * 0.97), joules(joules_used * 1.03)};
+  host.share = joules_used / 1000;
+  host.mean_watts = joules_used / (to - from);
+  host.quality = Quality::measured;
+  host.begin_s = from;
+  host.end_s = to;
+  host.clock = {0, 0.0, 0.0, 0, 0.0, 0.0, "the job's clock", ""};
+  return host;
+}
+
+ReportComponent package_of_job(const char* host, double joules_used) {
+  ReportComponent c;
+  c.path = std::string("host/") + host + "/node/cpu/package-0";
+  c.label = std::string(host) + ": CPU package 0";
+  c.joules = Estimate{joules(joules_used), joules(joules_used * 0.97), joules(joules_used * 1.03)};
+  c.share = joules_used / 1000;
+  c.mean_watts = joules_used / 10;
+  c.peak_watts = joules_used / 8;
+  c.quality = Quality::measured;
+  c.meter = "rapl.powercap";
+  return c;
+}
+
+}  // namespace
+
+Report job() {
+  Report r;
+  r.command = {"torchrun", "train.py"};
+  r.exit_code = 0;
+  r.begin = "2026-03-01T12:00:00Z";
+  r.duration_s = 10;
+  r.mean_watts = 100;
+  r.peak_watts = 125;
+  r.energy.joules = Estimate{joules(1000), joules(970), joules(1030)};
+  r.energy.quality = Quality::measured;
+  r.components = {package_of_job("node-a", 600), package_of_job("node-b", 400)};
+  r.hosts = {host_of_job("node-a", 600, 0, 10), host_of_job("node-b", 400, 0, 8)};
+  r.hosts[0].recordings = 2;
+  r.hosts[0].grams = 0.05;
+  r.hosts[0].place = "Germany (DE)";
+  r.hosts[1].clock = {-1.25, -1.5, -1.0, 12.5, 10.0, 15.0, "120 common steps", ""};
+  r.steps = {240, 4.0, 4.5, 0.05, 0, ""};
+  r.rounds = 120;
+  r.ranks = {{0, "node-a", 4711, 120, 3840, joules(540), 0.6, 0.04, 1.5, 0, 0, ""},
+             {1, "node-b", 4711, 120, 3840, joules(360), 0.4, 0.06, 0, 1.5, 118, ""}};
+  r.processes = {{4711, "python3", "node-a", 9.5, joules(590), 0.59, ""}, {4711, "python3", "node-b", 7.5, joules(390), 0.39, ""}};
+  r.flags = {"shared-host: 2 recordings of node-a share its joules, which are counted once"};
+  r.sampling = {0.1, 180, 0, {}};
+  return r;
+}
+
 std::vector<std::pair<std::string, Report>> all() {
   return {{"gpu_run", gpu_run()}, {"vm_estimate", vm_estimate()}, {"partial", partial()}, {"zero_length", zero_length()},
-          {"failed", failed()},   {"weird_names", weird_names()}, {"layered", layered()}};
+          {"failed", failed()},   {"weird_names", weird_names()}, {"layered", layered()}, {"job", job()}};
 }
 
 }  // namespace joulery::samples

@@ -15,6 +15,7 @@ Report partial();         // DRAM missing, gaps of both kinds, missed rounds, lo
 Report zero_length();     // a command that took no time: nothing but reasons
 Report failed();          // killed by a signal
 Report weird_names();     // quotes, newlines, <, &, UTF-8, bytes that are no UTF-8, terminal escapes, formulas
+Report job();             // 1,000 J on two hosts, 600 and 400, each with a rank; the second one is slower
 Report layered();         // wall, node, package and processes; a meter that tells late, one that disagrees
 
 Chart gpu_chart();        // the pictures of gpu_run: 125 slots of 1 s

@@ -224,7 +224,7 @@ TEST(RecordingDamage, ForeignFilesAreAnError) {
 TEST(RecordingDamage, ANewerFormatIsNamed) {
   TemporaryFolder folder;
   ASSERT_TRUE(start(folder.file("a"))->close());
-  run_sql(folder.file("a"), "PRAGMA user_version=2");
+  run_sql(folder.file("a"), "PRAGMA user_version=3");
   expect_error(folder.file("a"), ErrorCode::newer_format);
 }
 

@@ -73,7 +73,8 @@ inline Run simulate(const Costs& costs, const Load& load, unsigned seed) {
           kind = &k;
           break;
         }
-      const double in = std::round(kind->tokens_in * (0.5 + uniform(random))), out = std::round(kind->tokens_out * (0.5 + uniform(random))) + 1;
+      const double in = std::round(kind->tokens_in * (0.5 + uniform(random))),
+                   out = std::round(kind->tokens_out * (0.5 + uniform(random))) + 1;
       ServedRequest r;
       r.group = kind->name;
       r.start = wall(next);
@@ -152,7 +153,9 @@ inline Run simulate(const Costs& costs, const Load& load, unsigned seed) {
   run.truth = std::move(truth);
   for (std::size_t i = 0; i < power_j.size() && static_cast<double>(i) * load.slot_s < load.seconds - 1e-9; ++i) {
     const auto edge = [&](std::size_t k) { return MonoTime{to_whole(static_cast<double>(k) * load.slot_s * 1e9)}; };
-    run.slots.push_back({.when = {edge(i), edge(i + 1)}, .accelerators = {}, .host = joules(std::max(0.0, power_j[i] + costs.meter_noise_j * normal(random)))});
+    run.slots.push_back({.when = {edge(i), edge(i + 1)},
+                         .accelerators = {},
+                         .host = joules(std::max(0.0, power_j[i] + costs.meter_noise_j * normal(random)))});
   }
   return run;
 }

@@ -51,9 +51,7 @@ Judged judge(const simulated::Run& run, const ServingFacts& facts) {
 }
 
 void expect_within(const Judged& judged, double share) {
-  for (const auto& [kind, truth] : judged.truth) {
-    EXPECT_NEAR(judged.share.at(kind) / truth, 1, share) << kind;
-  }
+  for (const auto& [kind, truth] : judged.truth) { EXPECT_NEAR(judged.share.at(kind) / truth, 1, share) << kind; }
 }
 
 TEST(ServingShares, EachKindOfRequestGetsWhatItCost) {
@@ -163,14 +161,17 @@ RC_GTEST_PROP(ServingShares, PartsSumToTheWhole, ()) {
   const int count = *rc::gen::inRange(0, 30);
   for (int i = 0; i < count; ++i) {
     const MonoTime a = moment(), b = moment(), c = moment();
-    uses.push_back({{std::min(a, b), std::max(a, b)}, {std::max(a, b), std::max(std::max(a, b), c)}, static_cast<double>(*rc::gen::inRange(0, 5000)),
+    uses.push_back({{std::min(a, b), std::max(a, b)},
+                    {std::max(a, b), std::max(std::max(a, b), c)},
+                    static_cast<double>(*rc::gen::inRange(0, 5000)),
                     static_cast<double>(*rc::gen::inRange(0, 500))});
   }
   const ServingShares shares = share_serving(slots, uses, {});
   RC_ASSERT(sum_of(shares) == sum_of(slots));
   RC_ASSERT(shares.sum() == sum_of(slots));
   for (const SharedJoules& use : shares.uses)
-    RC_ASSERT(use.accelerators >= Energy{} && use.host >= Energy{} && use.total.low <= use.total.value && use.total.value <= use.total.high);
+    RC_ASSERT(use.accelerators >= Energy{} && use.host >= Energy{} && use.total.low <= use.total.value &&
+              use.total.value <= use.total.high);
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ constexpr const char* stream =
     "data: {\"id\":\"c-1\",\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n"
     "data: {\"id\":\"c-1\",\"choices\":[{\"delta\":{\"content\":\"lo\"}}]}\n\n";
 constexpr const char* usage =
-    "data: {\"id\":\"c-1\",\"choices\":[],\"usage\":{\"prompt_tokens\":40,\"completion_tokens\":3,\"prompt_tokens_details\":{\"cached_tokens\":16}}}\n\n";
+    "data: "
+    "{\"id\":\"c-1\",\"choices\":[],\"usage\":{\"prompt_tokens\":40,\"completion_tokens\":3,\"prompt_tokens_details\":{\"cached_tokens\":"
+    "16}}}\n\n";
 constexpr const char* done = "data: [DONE]\n\n";
 
 TEST(AnswerTokens, OfAStreamWithUsage) {
@@ -32,7 +34,8 @@ TEST(AnswerTokens, WithoutUsagePiecesAreCounted) {
   const std::string text = std::string(stream) + done;
   for (std::size_t size : {1U, 7U, 100U}) {
     AnswerTokens tokens(AnswerForm::events);
-    for (std::size_t at = 0; at < text.size(); at += size) tokens.take(std::string_view(text).substr(at, size), {static_cast<std::int64_t>(at)});
+    for (std::size_t at = 0; at < text.size(); at += size)
+      tokens.take(std::string_view(text).substr(at, size), {static_cast<std::int64_t>(at)});
     tokens.ended({1000});
     EXPECT_EQ(tokens.tokens_out(), 2.0);
     EXPECT_EQ(tokens.source(), "pieces");
@@ -53,14 +56,18 @@ TEST(AnswerTokens, OfAWholeAnswer) {
 
 TEST(AnswerTokens, OfOllamaAndTgi) {
   AnswerTokens ollama(AnswerForm::json_lines);
-  ollama.take("{\"model\":\"l\",\"message\":{\"content\":\"a\"},\"done\":false}\n{\"model\":\"l\",\"message\":{\"content\":\"\"},\"done\":true,"
-              "\"prompt_eval_count\":26,\"eval_count\":298}\n", {4});
+  ollama.take(
+      "{\"model\":\"l\",\"message\":{\"content\":\"a\"},\"done\":false}\n{\"model\":\"l\",\"message\":{\"content\":\"\"},\"done\":true,"
+      "\"prompt_eval_count\":26,\"eval_count\":298}\n",
+      {4});
   ollama.ended({5});
   EXPECT_EQ(ollama.tokens_in(), 26.0);
   EXPECT_EQ(ollama.tokens_out(), 298.0);
   AnswerTokens tgi(AnswerForm::events);
-  tgi.take("data:{\"index\":1,\"token\":{\"id\":5,\"text\":\" a\"},\"details\":null}\n\ndata:{\"index\":2,\"token\":{\"id\":6,\"text\":\" b\"},"
-           "\"generated_text\":\" a b\",\"details\":{\"generated_tokens\":2}}\n\n", {1});
+  tgi.take(
+      "data:{\"index\":1,\"token\":{\"id\":5,\"text\":\" a\"},\"details\":null}\n\ndata:{\"index\":2,\"token\":{\"id\":6,\"text\":\" b\"},"
+      "\"generated_text\":\" a b\",\"details\":{\"generated_tokens\":2}}\n\n",
+      {1});
   tgi.ended({2});
   EXPECT_EQ(tgi.tokens_out(), 2.0);
 }

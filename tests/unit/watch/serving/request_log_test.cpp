@@ -32,8 +32,9 @@ TEST(RequestLog, ReadsALineARequest) {
 }
 
 TEST(RequestLog, OddLinesCostNoOthers) {
-  const RequestLog log = parse_request_log("{\"start\":1,\"end\":2}\nrubbish\n[1]\n{\"start\":1}\n{\"start\":3,\"end\":2}\n{\"start\":-1,\"end\":2}\n"
-                                           "{\"start\":1,\"end\":2,\"tokens_in\":-5,\"tokens_out\":\"7\"}\n{\"start\":1e400,\"end\":2}");
+  const RequestLog log = parse_request_log(
+      "{\"start\":1,\"end\":2}\nrubbish\n[1]\n{\"start\":1}\n{\"start\":3,\"end\":2}\n{\"start\":-1,\"end\":2}\n"
+      "{\"start\":1,\"end\":2,\"tokens_in\":-5,\"tokens_out\":\"7\"}\n{\"start\":1e400,\"end\":2}");
   ASSERT_EQ(log.requests.size(), 2U);
   EXPECT_EQ(log.bad_lines, 6U);
   EXPECT_EQ(log.first_trouble, "line 2: no JSON object");

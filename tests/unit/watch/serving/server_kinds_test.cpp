@@ -56,15 +56,21 @@ const PageCase page_cases[] = {
      "vllm:request_success_total{engine=\"0\",finished_reason=\"length\",model_name=\"m\"} 2\n",
      "m", 111, 40, 7, 3},
     {"sglang",
-     "sglang:prompt_tokens_total{model_name=\"s\",tp_rank=\"0\"} 8.0e+02\nsglang:prompt_tokens_total{model_name=\"s\",tp_rank=\"1\"} 8.0e+02\n"
-     "sglang:generation_tokens_total{model_name=\"s\"} 70\nsglang:num_requests_total{model_name=\"s\"} 9\nsglang:num_running_reqs{model_name=\"s\"} 2\n",
+     "sglang:prompt_tokens_total{model_name=\"s\",tp_rank=\"0\"} 8.0e+02\nsglang:prompt_tokens_total{model_name=\"s\",tp_rank=\"1\"} "
+     "8.0e+02\n"
+     "sglang:generation_tokens_total{model_name=\"s\"} 70\nsglang:num_requests_total{model_name=\"s\"} "
+     "9\nsglang:num_running_reqs{model_name=\"s\"} 2\n",
      "s", 800, 70, 9, 2},
-    {"sglang", "sglang_prompt_tokens_total{model_name=\"s\"} 8\nsglang_generation_tokens_total{model_name=\"s\"} 7\n", "s", 8, 7, none, none},
+    {"sglang", "sglang_prompt_tokens_total{model_name=\"s\"} 8\nsglang_generation_tokens_total{model_name=\"s\"} 7\n", "s", 8, 7, none,
+     none},
     {"tgi",
      "tgi_request_input_length_bucket{le=\"1\"} 4\ntgi_request_input_length_sum 300\ntgi_request_input_length_count 4\n"
-     "tgi_request_generated_tokens_sum 90\ntgi_request_generated_tokens_count 4\ntgi_request_success{method=\"generate\"} 4\ntgi_batch_current_size 1\n",
+     "tgi_request_generated_tokens_sum 90\ntgi_request_generated_tokens_count 4\ntgi_request_success{method=\"generate\"} "
+     "4\ntgi_batch_current_size 1\n",
      "", 300, 90, 4, 1},
-    {"triton", "nv_inference_request_success{model=\"my_model\",version=\"1\"} 161\nnv_inference_pending_request_count{model=\"my_model\",version=\"1\"} 0\n",
+    {"triton",
+     "nv_inference_request_success{model=\"my_model\",version=\"1\"} "
+     "161\nnv_inference_pending_request_count{model=\"my_model\",version=\"1\"} 0\n",
      "my_model", none, none, 161, 0},
     {"triton",
      "nv_inference_request_success{model=\"llm\",version=\"1\"} 3\nnv_llm_input_token_len_sum{model=\"llm\",version=\"1\"} 30\n"
@@ -74,7 +80,8 @@ const PageCase page_cases[] = {
      ":tensorflow:serving:request_count{model_name=\"half_plus_two\",status=\"OK\"} 12\n"
      ":tensorflow:serving:request_count{model_name=\"half_plus_two\",status=\"NOT_FOUND\"} 5\n",
      "half_plus_two", none, none, 12, none},
-    {"llama.cpp", "llamacpp:prompt_tokens_total 50\nllamacpp:tokens_predicted_total 20\nllamacpp:requests_processing 1\n", "", 50, 20, none, 1},
+    {"llama.cpp", "llamacpp:prompt_tokens_total 50\nllamacpp:tokens_predicted_total 20\nllamacpp:requests_processing 1\n", "", 50, 20, none,
+     1},
     {"docker-model-runner",
      "llama_prompt_tokens_total{backend=\"llama.cpp\",model=\"llama3.2:latest\",mode=\"completion\"} 4934\n"
      "llama_generation_tokens_total{backend=\"llama.cpp\",model=\"llama3.2:latest\",mode=\"completion\"} 2156\n"
@@ -105,7 +112,8 @@ TEST(ServerKinds, SavedPagesAreRead) {
 TEST(ServerKinds, OtherPagesAreRefused) {
   EXPECT_EQ(read_server_page(parse_prometheus_text(""), nullptr).error(), "its page has no metrics");
   EXPECT_FALSE(read_server_page(parse_prometheus_text("node_load1 0.5\n"), nullptr));
-  EXPECT_EQ(read_server_page(parse_prometheus_text("tgi_queue_size 0\n"), find_server_kind("vllm")).error(), "its page has no metrics of vLLM");
+  EXPECT_EQ(read_server_page(parse_prometheus_text("tgi_queue_size 0\n"), find_server_kind("vllm")).error(),
+            "its page has no metrics of vLLM");
 }
 
 std::string vllm(double in, double out, double requests) {

@@ -1,0 +1,8 @@
+// XLA's xplane.pb that holds anything.
+#include "tests/fuzz/profile_check.h"
+#include "watch/profile/xplane.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  joulery::fuzz_reader(data, size, [](joulery::TraceInput& input) { return joulery::read_xplane(input); });
+  return 0;
+}
