@@ -1,0 +1,16 @@
+// The efficiency report of a profile, told as text, JSON (schema joulery.efficiency/1) and one HTML page that loads nothing.
+// Invariant: what is not known is told as missing, or left out, never as 0.
+#pragma once
+
+#include <string>
+
+#include "judge/efficiency.h"
+#include "publish/style.h"
+
+namespace joulery {
+
+std::string efficiency_text(const Efficiency& report, const TextStyle& style);
+std::string efficiency_json(const Efficiency& report);
+std::string efficiency_html(const Efficiency& report);
+
+}  // namespace joulery
