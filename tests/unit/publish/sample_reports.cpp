@@ -356,7 +356,7 @@ Report job() {
 
 std::vector<std::pair<std::string, Report>> all() {
   return {{"gpu_run", gpu_run()}, {"vm_estimate", vm_estimate()}, {"partial", partial()}, {"zero_length", zero_length()},
-          {"failed", failed()},   {"weird_names", weird_names()}, {"layered", layered()}, {"job", job()}};
+          {"failed", failed()},   {"weird_names", weird_names()}, {"layered", layered()}};
 }
 
 }  // namespace joulery::samples

@@ -15,7 +15,6 @@ Report partial();         // DRAM missing, gaps of both kinds, missed rounds, lo
 Report zero_length();     // a command that took no time: nothing but reasons
 Report failed();          // killed by a signal
 Report weird_names();     // quotes, newlines, <, &, UTF-8, bytes that are no UTF-8, terminal escapes, formulas
-Report job();             // 1,000 J on two hosts, 600 and 400, each with a rank; the second one is slower
 Report layered();         // wall, node, package and processes; a meter that tells late, one that disagrees
 
 Chart gpu_chart();        // the pictures of gpu_run: 125 slots of 1 s
@@ -25,7 +24,9 @@ Chart many_steps_chart(); // 10,000 steps
 
 std::vector<Report> three_runs();  // 90 J, 100 J and 110 J
 
-// All of the above reports with the names of their golden files.
+Report job();             // 1,000 J on two hosts, 600 and 400, each with a rank; the second one is slower
+
+// All of the above reports but job() with the names of their golden files.
 std::vector<std::pair<std::string, Report>> all();
 
 }  // namespace joulery::samples

@@ -60,5 +60,12 @@ TEST(Text, APartialTotalIsAtLeast) {
   EXPECT_NE(text.find("Not counted: node/dram: this processor has no DRAM domain."), std::string::npos) << text;
 }
 
+TEST(Text, AJobTellsItsHostsItsRanksAndItsStraggler) {
+  const std::string text = report_text(samples::job(), {.colour = false, .unicode = true, .width = 200});
+  for (const char* words : {"node-b: CPU package 0", "2 recordings, counted once", "by 120 common steps", "rank 0, pid 4711, node-a",
+                            "rank 1, pid 4711, node-b came last in 118 of 120 rounds"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
 }  // namespace
 }  // namespace joulery
