@@ -20,7 +20,10 @@ namespace {
 // The flame graph in the form that the file's name asks for: .svg, .html, .json; folded stacks otherwise.
 Result<void> write_flame(const ProfiledRun& run, const std::string& path) {
   const Flame flame = profile_flame(run.profile(), run.account(), run.trace());
-  const auto form = path.ends_with(".svg") ? flame_svg : path.ends_with(".html") ? flame_html : path.ends_with(".json") ? flame_json : flame_folded;
+  const auto form = path.ends_with(".svg")    ? flame_svg
+                    : path.ends_with(".html") ? flame_html
+                    : path.ends_with(".json") ? flame_json
+                                              : flame_folded;
   std::ofstream file(path, std::ios::trunc);
   if (!(file << form(flame)).flush()) return fail(ErrorCode::io, "cannot write the flame graph", path);
   return {};
