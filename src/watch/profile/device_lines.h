@@ -32,4 +32,22 @@ inline bool is_summary_line(std::string_view line) {
 }
 inline constexpr std::string_view xla_ops_line = "XLA Ops";
 
+// The type in "scope/Op:Type", TensorFlow's name of an operator; "" for other names.
+inline std::string_view op_type(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == name.size()) return {};
+  const std::string_view type = name.substr(colon + 1);
+  if (name[colon - 1] == ':' || !((type[0] >= 'A' && type[0] <= 'Z') || type[0] == '_')) return {};
+  const bool plain = std::ranges::all_of(
+      type, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
+  return plain && name.substr(0, colon).find(' ') == std::string_view::npos ? type : std::string_view{};
+}
+
+// True of names of copies of memory, and of setting it.
+inline bool is_copy(std::string_view name) {
+  for (const std::string_view word : {"Memcpy", "memcpy", "Memset", "memset", "copy-start", "infeed", "outfeed"})
+    if (name.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
 }  // namespace joulery

@@ -68,23 +68,6 @@ struct Told {
 
 std::int64_t whole_ns(std::int64_t ps) { return ps >= 0 ? (ps + 500) / 1000 : -((500 - ps) / 1000); }
 
-// "scope/Op:Type": TensorFlow's operators.
-std::string_view op_type(std::string_view name) {
-  const std::size_t colon = name.rfind(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == name.size()) return {};
-  const std::string_view type = name.substr(colon + 1);
-  if (name[colon - 1] == ':' || !((type[0] >= 'A' && type[0] <= 'Z') || type[0] == '_')) return {};
-  const bool plain = std::ranges::all_of(
-      type, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
-  return plain && name.substr(0, colon).find(' ') == std::string_view::npos ? type : std::string_view{};
-}
-
-bool is_copy(std::string_view name) {
-  for (const std::string_view word : {"Memcpy", "MemcpyH", "memcpy", "Memset", "memset", "copy-start", "infeed", "outfeed"})
-    if (name.find(word) != std::string_view::npos) return true;
-  return false;
-}
-
 class XplaneReader {
  public:
   XplaneReader(TraceInput& input, const std::vector<PlaneNames>& planes)
