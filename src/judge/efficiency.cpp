@@ -93,8 +93,10 @@ class Judge {
       std::optional<Energy> energy = Energy{};
       for (const StepLine& step : account_.steps) {
         seconds += to_seconds(step.length);
-        if (energy && step.energy) energy = *energy + *step.energy;
-        else energy.reset();
+        if (energy && step.energy)
+          energy = *energy + *step.energy;
+        else
+          energy.reset();
       }
       if (seconds > 0) result_.steps_per_second = steps / seconds;
       if (energy) result_.joules_per_step = to_joules(*energy) / steps;
@@ -131,8 +133,10 @@ class Judge {
       if (result_.operators.size() == most_operators) break;
       const Duration time = line.figures.host + line.figures.device;
       std::optional<double> part;
-      if (line.figures.energy && account_.energy && *account_.energy > Energy{}) part = *line.figures.energy / *account_.energy;
-      else if (!account_.energy) part = share(time);
+      if (line.figures.energy && account_.energy && *account_.energy > Energy{})
+        part = *line.figures.energy / *account_.energy;
+      else if (!account_.energy)
+        part = share(time);
       result_.operators.push_back({line.name, time, line.figures.energy, part});
     }
   }
@@ -146,7 +150,8 @@ class Judge {
   void find(std::string what, const Sum& sum, std::string_view noun, std::string advice) {
     const Duration time = nanoseconds(sum.ns);
     if (share(time) < worth_telling) return;
-    result_.findings.push_back({std::move(what), fmt::format("{} {}, {}, {:.1f} % of the time", sum.count, noun, to_text(time), 100 * share(time)),
+    result_.findings.push_back({std::move(what),
+                                fmt::format("{} {}, {}, {:.1f} % of the time", sum.count, noun, to_text(time), 100 * share(time)),
                                 std::move(advice), time, burnt_in(time)});
   }
 
@@ -166,7 +171,9 @@ class Judge {
       if (device.occupancy && *device.occupancy < low_occupancy)
         result_.findings.push_back({fmt::format("low achieved occupancy on device {}", device.device),
                                     fmt::format("{:.0f} % on the average over its kernels' time", 100 * *device.occupancy),
-                                    "larger batches, or fewer registers and less shared memory per thread", {}, device.energy});
+                                    "larger batches, or fewer registers and less shared memory per thread",
+                                    {},
+                                    device.energy});
     std::ranges::stable_sort(result_.findings, [](const EfficiencyFinding& a, const EfficiencyFinding& b) {
       return std::pair(a.at_stake.value_or(Energy{}), a.time) > std::pair(b.at_stake.value_or(Energy{}), b.time);
     });

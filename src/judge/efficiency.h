@@ -15,25 +15,25 @@
 namespace joulery {
 
 struct EfficiencyFinding {
-  std::string what;                    // "pageable memory copies"
-  std::string evidence;                // "120 copies, 34.5 ms, 12 % of the time"
-  std::string advice;                  // what to do
+  std::string what;  // "pageable memory copies"
+  std::string evidence;  // "120 copies, 34.5 ms, 12 % of the time"
+  std::string advice;  // what to do
   Duration time;
-  std::optional<Energy> at_stake;      // what burnt in that time
+  std::optional<Energy> at_stake;  // what burnt in that time
 };
 
 struct EfficiencyShare {
   std::string name;
   Duration time;
   std::optional<Energy> energy;
-  std::optional<double> share;         // of the energy, of the time where there is none
+  std::optional<double> share;  // of the energy, of the time where there is none
 };
 
 struct EfficiencyDevice {
-  int device = -1;                     // -1: the host
+  int device = -1;  // -1: the host
   std::string name;
-  double busy = 0;                     // share of the time in which anything ran
-  std::optional<double> occupancy;     // mean over kernels, by time
+  double busy = 0;  // share of the time in which anything ran
+  std::optional<double> occupancy;  // mean over kernels, by time
   std::optional<std::int64_t> peak_used, peak_reserved;  // bytes
   std::optional<Energy> energy;
 };
@@ -43,12 +43,12 @@ struct Efficiency {
   std::optional<Energy> energy;
   std::int64_t steps = 0;
   std::optional<double> steps_per_second, samples_per_second, joules_per_step, joules_per_sample;
-  std::optional<Duration> launch_per_kernel;    // time in runtime calls per kernel
-  std::optional<Duration> gap_per_step;         // of the accelerators, in which none of their streams ran
-  std::optional<double> input_stalled;          // share of the time in which a thread waited for its next batch
+  std::optional<Duration> launch_per_kernel;  // time in runtime calls per kernel
+  std::optional<Duration> gap_per_step;  // of the accelerators, in which none of their streams ran
+  std::optional<double> input_stalled;  // share of the time in which a thread waited for its next batch
   std::vector<EfficiencyDevice> devices;
-  std::vector<EfficiencyShare> operators;       // those that cost the most
-  std::vector<EfficiencyFinding> findings;      // by joules at stake
+  std::vector<EfficiencyShare> operators;  // those that cost the most
+  std::vector<EfficiencyFinding> findings;  // by joules at stake
   std::vector<std::string> notes;
 };
 

@@ -61,7 +61,8 @@ std::vector<FlamePart> parts_of(const Profile& profile, const HostStacks& stacks
   return parts;
 }
 
-void add_line(Flame& flame, const Profile& profile, const HostStacks& stacks, const OperatorLine& line, const std::map<Stack, double>* ran) {
+void add_line(Flame& flame, const Profile& profile, const HostStacks& stacks, const OperatorLine& line,
+              const std::map<Stack, double>* ran) {
   const Energy energy = line.figures.energy.value_or(Energy{});
   if (ran == nullptr) {
     const FlamePart alone{line.name, FrameKind::operation};

@@ -68,14 +68,21 @@ std::string efficiency_text(const Efficiency& r, const TextStyle& style) {
   out += r.energy ? "\n  Energy by operator\n" : "\n  Time by operator\n";
   for (const EfficiencyShare& share : r.operators)
     out += fmt::format("  {} {:>7}  {}\n", padded(share.energy ? to_text(*share.energy) : to_text(share.time), 10, true),
-                       share.share ? percent(*share.share) : "", clipped(printable(share.name, style.unicode), std::max(10, style.width - 23), style.unicode));
+                       share.share ? percent(*share.share) : "",
+                       clipped(printable(share.name, style.unicode), std::max(10, style.width - 23), style.unicode));
   for (const std::string& note : r.notes) out += labelled("note", printable(note, style.unicode), style);
   return out;
 }
 
 std::string efficiency_json(const Efficiency& r) {
   JsonWriter json;
-  json.begin_object().key("schema").text("joulery.efficiency/1").key("duration_s").number(to_seconds(r.length)).key("joules").energy(r.energy);
+  json.begin_object()
+      .key("schema")
+      .text("joulery.efficiency/1")
+      .key("duration_s")
+      .number(to_seconds(r.length))
+      .key("joules")
+      .energy(r.energy);
   json.key("steps").whole(r.steps);
   optional_number(json, "steps_per_second", r.steps_per_second);
   optional_number(json, "samples_per_second", r.samples_per_second);
@@ -102,8 +109,18 @@ std::string efficiency_json(const Efficiency& r) {
   }
   json.end_array().key("findings").begin_array();
   for (const EfficiencyFinding& f : r.findings)
-    json.begin_object().key("what").text(f.what).key("evidence").text(f.evidence).key("advice").text(f.advice).key("seconds").number(to_seconds(f.time))
-        .key("joules_at_stake").energy(f.at_stake).end_object();
+    json.begin_object()
+        .key("what")
+        .text(f.what)
+        .key("evidence")
+        .text(f.evidence)
+        .key("advice")
+        .text(f.advice)
+        .key("seconds")
+        .number(to_seconds(f.time))
+        .key("joules_at_stake")
+        .energy(f.at_stake)
+        .end_object();
   json.end_array().key("notes").begin_array();
   for (const std::string& note : r.notes) json.text(note);
   json.end_array().end_object();
@@ -115,17 +132,22 @@ std::string efficiency_html(const Efficiency& r) {
   std::string cards, findings, rows, notes;
   for (const auto& [label, words] : figures(r)) cards += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", safe(label), safe(words));
   for (const EfficiencyFinding& f : r.findings)
-    findings += fmt::format("<li class=\"warning\"><strong>{}</strong>: {} ({}). {}</li>\n", safe(f.what), safe(stake(f)), safe(f.evidence), safe(f.advice));
+    findings += fmt::format("<li class=\"warning\"><strong>{}</strong>: {} ({}). {}</li>\n", safe(f.what), safe(stake(f)), safe(f.evidence),
+                            safe(f.advice));
   if (findings.empty()) findings = "<li>none that costs 2 % of the time or more</li>\n";
   for (const EfficiencyShare& s : r.operators)
-    rows += fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td>{}</td></tr>\n", safe(s.name), safe(or_missing(s.energy)),
-                        s.share ? percent(*s.share) : "", safe(to_text(s.time)));
+    rows += fmt::format("<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}</td><td>{}</td></tr>\n", safe(s.name),
+                        safe(or_missing(s.energy)), s.share ? percent(*s.share) : "", safe(to_text(s.time)));
   for (const std::string& note : r.notes) notes += fmt::format("<li>{}</li>\n", safe(note));
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-      "<title>Efficiency report</title><style>{}</style></head><body>\n<header><div class=\"brand\">joulery</div><h1>Efficiency report</h1></header>\n"
-      "<dl class=\"cards\">\n{}</dl>\n<h2>Findings</h2>\n<ul class=\"notes\">{}</ul>\n<h2>By operator</h2>\n<div class=\"scroll\"><table><thead><tr>"
-      "<th>operator</th><th>energy</th><th>share</th><th>time</th></tr></thead><tbody>\n{}</tbody></table></div>\n<ul class=\"notes\">{}</ul></body></html>\n",
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\">"
+      "<title>Efficiency report</title><style>{}</style></head><body>\n<header><div class=\"brand\">joulery</div><h1>Efficiency "
+      "report</h1></header>\n"
+      "<dl class=\"cards\">\n{}</dl>\n<h2>Findings</h2>\n<ul class=\"notes\">{}</ul>\n<h2>By operator</h2>\n<div "
+      "class=\"scroll\"><table><thead><tr>"
+      "<th>operator</th><th>energy</th><th>share</th><th>time</th></tr></thead><tbody>\n{}</tbody></table></div>\n<ul "
+      "class=\"notes\">{}</ul></body></html>\n",
       html_style(), cards, findings, rows, notes);
 }
 
