@@ -205,7 +205,7 @@ TEST_F(Merge, TheStragglerIsNamed) {
   ASSERT_EQ(job.ranks.size(), 2U);
   EXPECT_EQ(job.ranks[1].last, 100);
   EXPECT_EQ(job.ranks[0].last, 0);
-  EXPECT_NEAR(job.ranks[1].waited_for_s, 99 * 0.05 + 14 * (1 + 2 + 3 + 4 + 5 + 6) * 1e-3, 1e-3)  // after the last step nobody waits;
+  EXPECT_NEAR(job.ranks[1].waited_for_s, 99 * 0.05 + 14 * (1 + 2 + 3 + 4 + 5 + 6) * 1e-3, 1e-3);  // after the last step nobody waits
   EXPECT_EQ(job.ranks[0].waited_s, job.ranks[1].waited_for_s);
   const std::string text = report_text(job, {.colour = false, .unicode = true, .width = 100});
   EXPECT_NE(text.find("rank 1, pid 100, beta came last in 100 of 100 rounds"), std::string::npos) << text;

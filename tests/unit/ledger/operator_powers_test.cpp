@@ -75,7 +75,7 @@ TEST(OperatorPowers, ErrorsThatDependOnEachOtherAreAllowedFor) {
 }
 
 TEST(OperatorPowers, AShortProfileIsLessSureAndSaysSo) {
-  const SyntheticScore score = play(60, [](SyntheticWorld& world) { world.seconds = 20; });
+  const SyntheticScore score = play(600, [](SyntheticWorld& world) { world.seconds = 20; });
   EXPECT_GE(percent(score.covered, score.groups), 86);
   EXPECT_LE(percent(score.covered, score.groups), 94);
 }
