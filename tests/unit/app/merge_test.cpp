@@ -21,7 +21,7 @@ struct Script {
   double clock_at_zero = 1000;        // its monotonic clock then
   double fast = 0;                    // by how much that runs fast
   double wall_ahead = 0;              // of its wall clock
-  std::optional<Duration> wall_error;
+  std::optional<Duration> wall_error = {};
   std::vector<std::pair<double, double>> steps = {};
   int rank = 0;
   std::int32_t pid = 100;
@@ -100,7 +100,10 @@ std::vector<std::pair<double, double>> steps_with(double jitter, unsigned seed, 
   std::mt19937_64 random(seed);
   std::normal_distribution<double> late(0, jitter);
   std::vector<std::pair<double, double>> steps;
-  for (double t = from; t + 0.2 <= to; t += 0.2) steps.emplace_back(t + 0.002, t + 0.19 + late(random));
+  for (double t = from; t + 0.2 <= to; t += 0.2) {
+    const double begin = t + 0.002 + std::abs(late(random));
+    steps.emplace_back(begin, t + 0.19 + late(random));
+  }
   return steps;
 }
 
