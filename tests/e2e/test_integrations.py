@@ -55,7 +55,17 @@ def test_the_agent_tells_all_that_is_listed(told):
 
 def test_every_metric_is_explained(told):
     rows = re.findall(r"^\| `(joulery_\w+)` \| (\w+) \| ([^|]*)\|", (ROOT / "docs/api/metrics.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert {name: set(filter(None, labels.replace(" ", "").split(","))) for name, _, labels in rows} == told
+    explained = {name: set(filter(None, labels.replace(" ", "").split(","))) for name, _, labels in rows}
+    assert {name: labels for name, labels in explained.items() if not name.startswith("joulery_server_")} == told
+
+
+def test_every_metric_of_a_model_server_is_explained():
+    """They are told where the configuration names a server alone."""
+    page = (ROOT / "docs/api/metrics.md").read_text(encoding="utf-8")
+    listed_there = re.findall(r'\{"(joulery_server_\w+)"', (ROOT / "src/publish/server_metrics.cpp").read_text(encoding="utf-8"))
+    assert len(listed_there) >= 8
+    for name in listed_there:
+        assert f"`{name}`" in page or f"`…{name.removeprefix('joulery_server_joules')}`" in page, name
 
 
 def test_dashboard_has_what_grafana_needs():

@@ -119,7 +119,8 @@ def test_two_hosts_are_one_job(run, hosts, package, tmp_path):
     for words in (["--html"], ["--markdown"], ["--csv"]):
         assert "alpha" in run("report", job, *words, check=0).stdout
     assert "host/beta/node/cpu/package-0" in run("sql", job, "SELECT DISTINCT component FROM samples", check=0).stdout
-    run("export", job, "--perfetto", tmp_path / "trace.json", check=0)
+    counters = {event["name"] for event in json.loads(run("export", job, "--perfetto", check=0).stdout)["traceEvents"] if event["ph"] == "C"}
+    assert any("beta" in name for name in counters) and any("alpha" in name for name in counters), counters
     run("ledger", job, check=0)
 
 
@@ -147,7 +148,8 @@ def test_ranks_under_runs_of_their_own_count_their_host_once(run, hosts, package
     parts, whole = [exact(run, file) for file in files], exact(run, job)
     schema(whole)
     energies = [float(part["energy"]["joules"]) for part in parts]
-    assert max(energies) <= float(whole["energy"]["joules"]) + 0.01 < sum(energies)
+    # The counter of the stand-in steps when its process gets a CPU: two that read it at other moments differ by some milliseconds.
+    assert max(energies) - 0.05 * host.watts <= float(whole["energy"]["joules"]) < 0.75 * sum(energies)
     assert float(whole["energy"]["joules"]) == pytest.approx(host.watts * float(whole["duration_s"]), abs=0.15 * host.watts)
     assert len(whole["hosts"]) == 1 and whole["hosts"][0]["recordings"] == 2 and len(whole["ranks"]) == 2
     steps = next(phase for phase in whole["phases"] if phase["name"] == "steps")
