@@ -72,13 +72,12 @@ void LoadedRun::collect_job_steps(const std::vector<JobHost>& hosts) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const Steps& own = hosts_[i]->steps_;
     const HostClock& clock = hosts[i].clock;
-    const Ledger& ledger = *hosts_[i]->ledger_;
-    for (const Energy energy : share_among_steps(own.steps, [&](Interval when) { return ledger.counted(when); }))
-      step_energies_.push_back(energy);
-    for (Step step : own.steps) {
-      step.when = clock.on_job(step.when);
-      steps_.steps.push_back(std::move(step));
-    }
+    std::vector<Step> placed = own.steps;
+    for (Step& step : placed) step.when = clock.on_job(step.when);
+    // By the job's own ledger, so that they sum to its phases: positions on another clock are rounded anew.
+    const auto energies = share_among_steps(placed, [&](Interval when) { return ledger_->counted_of_host(hosts[i].name, when); });
+    step_energies_.insert(step_energies_.end(), energies.begin(), energies.end());
+    steps_.steps.insert(steps_.steps.end(), std::make_move_iterator(placed.begin()), std::make_move_iterator(placed.end()));
     for (Mark point : own.points) {
       point.time = clock.on_job(point.time);
       steps_.points.push_back(std::move(point));

@@ -71,6 +71,13 @@ Row sum_of(const std::vector<Row>& feeds) {
 
 }  // namespace
 
+Energy risen(const Row& row, Interval when) {
+  Energy sum = row.track->position(when.end) - row.track->position(when.begin);
+  for (const Track* feed : row.plus) sum += feed->position(when.end) - feed->position(when.begin);
+  for (const Track* part : row.minus) sum -= part->position(when.end) - part->position(when.begin);
+  return sum;
+}
+
 Ledger::Ledger(const Timeline& timeline, const std::optional<PowerModel>& model, Fill fill, std::vector<MissingPart> missing)
     : run_(timeline.run) {
   const auto chosen = chosen_sources(timeline);
@@ -255,12 +262,8 @@ Span Ledger::energy(const Row& row, Interval when) const {
 
 Energy Ledger::counted(Interval when) const {
   Energy sum;
-  for (const Row& row : rows_) {
-    if (row.overlap || !row.track) continue;
-    sum += row.track->position(when.end) - row.track->position(when.begin);
-    for (const Track* feed : row.plus) sum += feed->position(when.end) - feed->position(when.begin);
-    for (const Track* part : row.minus) sum -= part->position(when.end) - part->position(when.begin);
-  }
+  for (const Row& row : rows_)
+    if (!row.overlap && row.track) sum += risen(row, when);
   return sum;
 }
 

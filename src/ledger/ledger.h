@@ -53,6 +53,9 @@ struct Row {
   std::vector<const Track*> minus;   // of a derived row: what is taken from `track`
 };
 
+// What a row that has a track has burnt, by positions alone.
+Energy risen(const Row& row, Interval when);
+
 class Ledger;
 
 // One host of a job: its ledger, told by its own clock.
@@ -104,6 +107,8 @@ class Ledger {
   Total total(Interval when) const;
   // Sum of the counted rows' known energy alone: what total() counts, without its bounds. Fast.
   Energy counted(Interval when) const;
+  // The same of one of a job's hosts alone: over all hosts they sum to counted().
+  Energy counted_of_host(const std::string& host, Interval when) const;
   // The greatest mean power over any window of `window` in `when`, on a grid of half windows.
   Peaks peaks(Interval when, Duration window) const;
   const std::vector<std::string>& flags() const { return flags_; }

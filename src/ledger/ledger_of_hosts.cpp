@@ -29,4 +29,11 @@ Ledger::Ledger(Interval run, std::span<const HostLedger> hosts) : run_(run) {
   std::ranges::stable_sort(rows_, {}, [](const Row& row) { return row.overlap; });
 }
 
+Energy Ledger::counted_of_host(const std::string& host, Interval when) const {
+  Energy sum;
+  for (const Row& row : rows_)
+    if (!row.overlap && row.track && row.component.host() == host) sum += risen(row, when);
+  return sum;
+}
+
 }  // namespace joulery
