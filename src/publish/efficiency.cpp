@@ -21,12 +21,11 @@ using Line = std::pair<std::string, std::string>;
 std::string bytes_text(std::int64_t bytes) { return fmt::format("{} MiB", compact(static_cast<double>(bytes) / 1048576)); }
 
 std::string device_name(const EfficiencyDevice& d) {
-  if (d.device < 0) return "Host";
-  return fmt::format("Device {}{}", d.device, d.name.empty() ? "" : ", " + printable(d.name));
+  return d.device < 0 ? "Host" : fmt::format("Device {}", d.device);
 }
 
 std::string device_words(const EfficiencyDevice& d) {
-  std::string words = "busy " + percent(d.busy);
+  std::string words = (d.name.empty() ? "" : printable(d.name) + ": ") + "busy " + percent(d.busy);
   if (d.energy) words += ", " + to_text(*d.energy);
   if (d.occupancy) words += ", occupancy " + percent(*d.occupancy);
   if (d.peak_used) words += ", memory used " + bytes_text(*d.peak_used);
