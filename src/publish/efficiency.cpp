@@ -36,10 +36,10 @@ std::string device_words(const EfficiencyDevice& d) {
 std::vector<Line> figures(const Efficiency& r) {
   std::vector<Line> lines{{"Time", to_text(r.length)}, {"Energy", or_missing(r.energy)}};
   if (r.steps > 0) lines.emplace_back("Steps", grouped(r.steps));
-  if (r.steps_per_second) lines.emplace_back("Throughput", compact(*r.steps_per_second) + " steps/s");
+  if (r.steps_per_second) lines.emplace_back("Rate", compact(*r.steps_per_second) + " steps/s");
   if (r.samples_per_second) lines.emplace_back("Samples", compact(*r.samples_per_second) + " per second");
-  if (r.joules_per_step) lines.emplace_back("Per step", to_text(joules(*r.joules_per_step)));
-  if (r.joules_per_sample) lines.emplace_back("Per sample", to_text(joules(*r.joules_per_sample)));
+  if (r.joules_per_step) lines.emplace_back("A step", to_text(joules(*r.joules_per_step)));
+  if (r.joules_per_sample) lines.emplace_back("A sample", to_text(joules(*r.joules_per_sample)));
   if (r.launch_per_kernel) lines.emplace_back("Launch", to_text(*r.launch_per_kernel) + " of runtime calls per kernel");
   if (r.gap_per_step) lines.emplace_back("Gaps", to_text(*r.gap_per_step) + " of idle accelerator per step");
   if (r.input_stalled) lines.emplace_back("Input", percent(*r.input_stalled) + " of the time waited for");

@@ -113,7 +113,7 @@ TEST(Efficiency, WithoutEnergyThereIsTimeAlone) {
 TEST(Efficiency, ToldInEveryForm) {
   const Sample s = sample();
   const Efficiency r = make_efficiency(s.profile, s.account, 32);
-  const std::string text = efficiency_text(r, {false, false, 100});
+  const std::string text = efficiency_text(r, {false, false, 140});
   for (const char* words : {"aten::mm", "pageable", "up to 30.0 J", "1,024 MiB of 2,048 MiB reserved"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
   const auto json = nlohmann::json::parse(efficiency_json(r));
