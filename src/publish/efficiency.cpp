@@ -20,9 +20,7 @@ using Line = std::pair<std::string, std::string>;
 
 std::string bytes_text(std::int64_t bytes) { return fmt::format("{} MiB", compact(static_cast<double>(bytes) / 1048576)); }
 
-std::string device_name(const EfficiencyDevice& d) {
-  return d.device < 0 ? "Host" : fmt::format("Device {}", d.device);
-}
+std::string device_name(const EfficiencyDevice& d) { return d.device < 0 ? "Host" : fmt::format("Device {}", d.device); }
 
 std::string device_words(const EfficiencyDevice& d) {
   std::string words = (d.name.empty() ? "" : printable(d.name) + ": ") + "busy " + percent(d.busy);
