@@ -1,3 +1,4 @@
+# scripts/test: timeout=900
 """`joulery merge` and ranks, with the real program: two stand-in hosts of known watts, and ranks that share one host."""
 import decimal
 import json

@@ -1,3 +1,4 @@
+# scripts/test: timeout=900
 """A real server through the proxy: `transformers serve` with continuous batching and a tiny model on the CPU, 16 clients. What it costs is
 told by the scripted machine's meter, which runs whether or not anybody works: here the sum is at stake, not the shares."""
 # scripts/test: serial timeout=300

@@ -1,3 +1,4 @@
+# scripts/test: timeout=900
 """joulery serve-watch against a model server whose energy is known to the request (standins/model_server.py), on a scripted machine: by
 metrics, by request log, and through the proxy."""
 # scripts/test: serial timeout=300
