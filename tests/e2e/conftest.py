@@ -153,3 +153,15 @@ def staircase_load():
     if path is None:
         pytest.fail("staircase_load is not built")
     return str(path)
+
+
+def as_the_unit_starts_it(uid):
+    """setpriv with the capabilities that the unit for systemd gives, and no others, to a user that is not root."""
+    unit = ROOT / "integrations/systemd/joulery-agent.service"
+    line = next(line for line in unit.read_text().splitlines() if line.startswith("AmbientCapabilities="))
+    given = ",".join("+" + name.removeprefix("CAP_").lower() for name in line.partition("=")[2].split())
+    words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps=-all,{given}", f"--ambient-caps=-all,{given}",
+             f"--bounding-set=-all,{given}", "--no-new-privs"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        pytest.skip("skipped: these capabilities cannot be given here")
+    return words

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import built, clean_environment
+from conftest import as_the_unit_starts_it, built, clean_environment
 
 NOBODY = 65534
 LIMIT_S = 60
@@ -144,19 +144,7 @@ def test_a_users_gpu_is_measured_with_the_agents_driver(stage, joulery):
     assert (code, out.split()) == (0, ["pid"]), err
 
 
-UNIT = pathlib.Path(__file__).resolve().parents[2] / "integrations/systemd/joulery-agent.service"
 KEPT = {2: "dac_read_search", 19: "sys_ptrace", 38: "perfmon", 39: "bpf"}  # capabilities(7), by number
-
-
-def as_the_unit_starts_it(uid):
-    """setpriv with the capabilities that the unit for systemd gives, and no others, to a user that is not root."""
-    line = next(line for line in UNIT.read_text().splitlines() if line.startswith("AmbientCapabilities="))
-    given = ",".join("+" + name.removeprefix("CAP_").lower() for name in line.partition("=")[2].split())
-    words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps=-all,{given}", f"--ambient-caps=-all,{given}",
-             f"--bounding-set=-all,{given}", "--no-new-privs"]
-    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
-        pytest.skip("skipped: these capabilities cannot be given here")
-    return words
 
 
 def test_an_agent_needs_no_root_but_what_the_unit_gives_it(stage, joulery):

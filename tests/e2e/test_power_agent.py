@@ -11,12 +11,11 @@ import tempfile
 import jsonschema
 import pytest
 
-from conftest import ROOT, built, clean_environment, one_line
+from conftest import ROOT, as_the_unit_starts_it, built, clean_environment, one_line
 from limit_tree import LIMIT_S, LONG, eventually, make_tree, value
 
 NOBODY = 65534
 REPORT = json.loads((ROOT / "data/schemas/report.json").read_text())
-UNIT = ROOT / "integrations/systemd/joulery-agent.service"
 
 
 class Node:
@@ -94,17 +93,6 @@ def node(joulery):
 
 
 CONTROL = f"agent.meters.control_power={NOBODY}"
-
-
-def as_the_unit_starts_it(uid):
-    """setpriv with the capabilities that the unit for systemd gives, and no others, to a user that is not root."""
-    line = next(line for line in UNIT.read_text().splitlines() if line.startswith("AmbientCapabilities="))
-    given = ",".join("+" + name.removeprefix("CAP_").lower() for name in line.partition("=")[2].split())
-    words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps=-all,{given}", f"--ambient-caps=-all,{given}",
-             f"--bounding-set=-all,{given}", "--no-new-privs"]
-    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
-        pytest.skip("skipped: these capabilities cannot be given here")
-    return words
 
 
 def test_a_named_user_holds_a_limit_through_an_agent_that_is_not_root(node):
