@@ -9,12 +9,6 @@
 namespace joulery {
 namespace {
 
-void write_strings(JsonWriter& json, const std::vector<std::string>& values) {
-  json.begin_array();
-  for (const std::string& value : values) json.text(value);
-  json.end_array();
-}
-
 // How many of the counted joules are known in which way; their sum is energy.joules.
 void write_by_quality(JsonWriter& json, const Report& report) {
   if (!report.energy.joules) {

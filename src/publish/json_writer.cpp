@@ -84,4 +84,10 @@ void write_estimate(JsonWriter& json, const std::optional<Estimate>& value) {
   json.key("high").energy(value ? std::optional(value->high) : std::nullopt);
 }
 
+void write_strings(JsonWriter& json, const std::vector<std::string>& values) {
+  json.begin_array();
+  for (const std::string& value : values) json.text(value);
+  json.end_array();
+}
+
 }  // namespace joulery

@@ -55,4 +55,7 @@ class JsonWriter {
 // "joules", "low" and "high" of an object; null where nothing is known.
 void write_estimate(JsonWriter& json, const std::optional<Estimate>& value);
 
+// An array of texts.
+void write_strings(JsonWriter& json, const std::vector<std::string>& values);
+
 }  // namespace joulery

@@ -6,12 +6,6 @@
 namespace joulery {
 namespace {
 
-void write_strings(JsonWriter& json, const std::vector<std::string>& values) {
-  json.begin_array();
-  for (const std::string& value : values) json.text(value);
-  json.end_array();
-}
-
 void write_line(JsonWriter& json, const ServingLine& line) {
   if (!line.name.empty()) json.key("name").text(line.name);
   json.key("tokens_in").number(line.tokens_in);
