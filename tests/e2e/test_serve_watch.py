@@ -1,7 +1,6 @@
-# scripts/test: timeout=900
-"""joulery serve-watch against a model server whose energy is known to the request (standins/model_server.py), on a scripted machine: by
-metrics, by request log, and through the proxy."""
-# scripts/test: serial timeout=300
+"""joulery serve-watch against a model server whose energy is known to the request, on a scripted machine: by metrics, by request log, by
+spans and through the proxy. Where shares are at stake the server follows a plan (standins/planned_engine.py), so that its truth holds on a busy
+machine too; the rest asks one that works as it is asked (standins/model_server.py)."""
 import http.client
 import json
 import random
@@ -16,9 +15,11 @@ import urllib.request
 import jsonschema
 import pytest
 
-from conftest import LIMIT_S, ROOT, built, microjoules, one_line
-from model_server import MODEL, ModelServer
+from conftest import LIMIT_S, ROOT, Runner, built, microjoules, one_line
+from model_server import MODEL, Costs, ModelServer
+from planned_engine import Arrival, PlannedEngine
 
+QUICK = Costs(step_s=0.005, prefill_s=2.5e-5)
 KINDS = {"/v1/completions": (600, 12), "/v1/chat/completions": (40, 60)}  # path: words of the prompt, tokens of the answer
 
 
@@ -36,10 +37,12 @@ def check(report):
     return report
 
 
-def ask(address, path, words, tokens, stream=True, usage=True, **headers):
+def ask(address, path, words, tokens, stream=True, usage=True, user=None, **headers):
     """One request; gives (answer's status, headers, body)."""
     connection = http.client.HTTPConnection(address, timeout=LIMIT_S)
     body = {"model": MODEL, "max_tokens": tokens, "stream": stream}
+    if user:
+        body["user"] = user
     if stream and usage:
         body["stream_options"] = {"include_usage": True}
     prompt = " ".join(["word"] * words)
@@ -51,17 +54,23 @@ def ask(address, path, words, tokens, stream=True, usage=True, **headers):
     return answer.status, answer.headers, text
 
 
-def load(address, seconds, rate=6, seed=1, stream=True):
-    """Requests of both kinds at random times; returns when all have their answers."""
-    chance = random.Random(seed)
-    threads, end = [], time.monotonic() + seconds
-    while time.monotonic() < end:
+def arrivals(begin, end, rate, seed=1):
+    """Requests of both kinds at random times."""
+    chance, at = random.Random(seed), begin
+    while at < end:
         path = chance.choice(list(KINDS))
         words, tokens = KINDS[path]
-        words, tokens = round(words * chance.uniform(0.5, 1.5)), round(tokens * chance.uniform(0.5, 1.5))
-        threads.append(threading.Thread(target=ask, args=(address, path, words, tokens, stream)))
+        yield Arrival(at, path, round(words * chance.uniform(0.5, 1.5)), round(tokens * chance.uniform(0.5, 1.5)))
+        at += chance.expovariate(rate)
+
+
+def load(address, seconds):
+    """Asks for `seconds`; returns when all have their answers."""
+    threads, begin = [], time.monotonic()
+    for one in arrivals(0, seconds, rate=12):
+        time.sleep(max(0.0, begin + one.seconds - time.monotonic()))
+        threads.append(threading.Thread(target=ask, args=(address, one.path, one.tokens_in, one.tokens_out)))
         threads[-1].start()
-        time.sleep(chance.expovariate(rate))
     for thread in threads:
         thread.join()
 
@@ -95,106 +104,119 @@ class Watching:
         return check(json.loads(out))
 
 
-@pytest.fixture
-def server(tmp_path):
-    with ModelServer(tmp_path / "machine") as model_server:
+@pytest.fixture(scope="module")
+def module_run(joulery, tmp_path_factory):
+    return Runner(joulery, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with ModelServer(tmp_path_factory.mktemp("server") / "machine", costs=QUICK) as model_server:
         yield model_server
 
 
-def truth_of(server, jobs):
-    """Joules by kind of request."""
-    sums = dict.fromkeys(KINDS, 0.0)
-    for job in jobs:
-        sums[job.path] += server.truth[job.id]
-    return sums
+class Planned:
+    """What one planned run looked like to three who watched it at once."""
+
+    def __init__(self, run, folder):
+        plan = [*arrivals(1.2, 9.2, rate=12), Arrival(11.2, "/v1/completions", 50, 30)]
+        self.engine = PlannedEngine(Costs(step_s=0.01, prefill_s=5e-5), plan, counted_before=(900, 300, 7))
+        self.recording, self.counted, self.log = (folder / name for name in ("p.joulery", "w.joulery", "proxy.jsonl"))
+        own_log = folder / "own.jsonl"
+        with ModelServer(folder / "machine", engine=self.engine) as server:
+            words = ["--sysroot", server.root, "--interval", "50ms"]
+            proxy = Watching(run, "--proxy", "127.0.0.1:0", "--upstream", server.url, *words, "-o", self.recording, "--log", self.log)
+            metrics = Watching(run, "--endpoint", server.url, *words, "--every", "200ms", "-o", self.counted, "--pue", "1.1")
+            requests = Watching(run, "--endpoint", server.url, *words, "--no-save", "--requests", own_log)
+            address = proxy.proxy()
+            self.engine.start()
+            threads = [threading.Thread(target=self.ask, args=(address, job)) for job in self.engine.jobs[:-1]]
+            for thread in threads:
+                thread.start()
+            self.last = self.ask(address, self.engine.jobs[-1], stream=False, Authorization="Bearer very-secret-key")
+            for thread in threads:
+                thread.join()
+            self.engine.sleep_until(self.engine.length + 0.7)
+            server.write_log(own_log)
+            self.by_proxy, self.by_metrics, self.by_log = proxy.end(), metrics.end(), requests.end()
+            self.seen = server.server.seen
+
+    def ask(self, address, job, **more):
+        self.engine.sleep_until(job.arrives)
+        return ask(address, job.path, job.tokens_in, job.tokens_out, user=job.id, **more)
+
+    def expect_truth(self, report):
+        """Each kind of request got what it cost, within 5 %."""
+        truth = dict.fromkeys(KINDS, 0.0)
+        for job in self.engine.ended:
+            truth[job.path] += self.engine.truth[job.id]
+        shares = {group["name"]: group["joules"] for group in report["groups"]}
+        assert shares == pytest.approx(truth, rel=0.05), report["costs"]
+        assert sum(shares.values()) == pytest.approx(sum(truth.values()), rel=0.05)
 
 
-def expect_truth(shares, truth, report):
-    """Steps of 20 ms in Python on a shared machine: their times are late by whatever else runs, so a kind is told within 20 % here. How
-    close it is where times are true, tests/unit/ledger/serving tells (5 %)."""
-    assert sum(shares.values()) == pytest.approx(sum(truth.values()), rel=0.05)
-    for path, joules in truth.items():
-        assert shares[path] == pytest.approx(joules, rel=0.2), f"{path}: {report['costs']}"
+@pytest.fixture(scope="module")
+def planned(module_run, tmp_path_factory):
+    return Planned(module_run, tmp_path_factory.mktemp("planned"))
 
 
-def test_metrics(run, server, tmp_path):
-    load(server.url[7:], 0.5)
-    before = dict(server.engine.counts[MODEL])
-    watching = Watching(run, "--endpoint", server.url, "--sysroot", server.root, "--every", "200ms", "-o", tmp_path / "w.joulery", "--pue", "1.1")
-    time.sleep(2)
-    load(server.url[7:], 4)
-    time.sleep(1)
-    report = watching.end()
-    done = {name: number - before[name] for name, number in server.engine.counts[MODEL].items()}
+def test_metrics(planned, run):
+    report, jobs = planned.by_metrics, planned.engine.ended
+    tokens_in, tokens_out = sum(job.tokens_in for job in jobs), sum(job.tokens_out for job in jobs)
     assert report["server"] == "vLLM" and report["source"] == "metrics"
     everything = report["all"]
-    assert (everything["tokens_in"], everything["tokens_out"], everything["requests"]) == (done["prompt"], done["generation"], done["requests"])
+    assert (everything["tokens_in"], everything["tokens_out"], everything["requests"]) == (tokens_in, tokens_out, len(jobs))
     assert [model["name"] for model in report["models"]] == [MODEL]
     joules = report["energy"]["joules"]
-    assert everything["joules_per_output_token"] == pytest.approx(joules / done["generation"])
-    assert everything["joules_per_token"] == pytest.approx(joules / (done["prompt"] + done["generation"]))
-    assert everything["kwh_per_1000_requests"] == pytest.approx(joules / done["requests"] * 1000 / 3.6e6)
+    assert everything["joules_per_output_token"] == pytest.approx(joules / tokens_out)
+    assert everything["joules_per_token"] == pytest.approx(joules / (tokens_in + tokens_out))
+    assert everything["kwh_per_1000_requests"] == pytest.approx(joules / len(jobs) * 1000 / 3.6e6)
     assert report["split"]["overhead_joules"] == pytest.approx(joules * 0.1, abs=1e-6)
     assert report["split"]["idle_watts"] == pytest.approx(20, rel=0.1)
     # The recording holds the same as work, for joulery report.
-    work = {line["unit"]: line["count"] for line in run.report(tmp_path / "w.joulery")["work"]}
-    assert work == {"output token": done["generation"], "token": done["prompt"] + done["generation"], "request": done["requests"]}
+    work = {line["unit"]: line["count"] for line in run.report(planned.counted)["work"]}
+    assert work == {"output token": tokens_out, "token": tokens_in + tokens_out, "request": len(jobs)}
 
 
 def test_a_restart_is_a_gap(run, server):
     watching = Watching(run, "--endpoint", server.url, "--sysroot", server.root, "--every", "200ms", "--no-save")
-    load(server.url[7:], 2)
+    load(server.url[7:], 1)
     time.sleep(0.5)
     server.restart()
-    load(server.url[7:], 2)
+    load(server.url[7:], 1)
     report = watching.end()
     assert any("restarted" in gap["reason"] for gap in report["gaps"])
     assert report["split"]["unattributed_joules"] > 0
 
 
-def test_request_log_gives_each_kind_what_it_cost(run, server, tmp_path):
-    watching = Watching(run, "--endpoint", server.url, "--sysroot", server.root, "--no-save", "--requests", tmp_path / "log.jsonl")
-    time.sleep(2)
-    load(server.url[7:], 20)
-    time.sleep(1)
-    server.write_log(tmp_path / "log.jsonl")
-    report = watching.end()
-    truth = truth_of(server, server.engine.ended)
-    shares = {group["name"]: group["joules"] for group in report["groups"]}
-    expect_truth(shares, truth, report)
-    assert report["costs"]["fitted"] and report["each_request"]["count"] == len(server.engine.ended)
+def test_request_log_gives_each_kind_what_it_cost(planned):
+    report = planned.by_log
+    planned.expect_truth(report)
+    assert report["costs"]["fitted"] and report["each_request"]["count"] == len(planned.engine.ended)
 
 
-def test_proxy(run, server, tmp_path):
-    recording, log = tmp_path / "p.joulery", tmp_path / "log.jsonl"
-    watching = Watching(run, "--proxy", "127.0.0.1:0", "--upstream", server.url, "--sysroot", server.root, "-o", recording, "--log", log)
-    address = watching.proxy()
-    time.sleep(2)
-    load(address, 20)
-    time.sleep(1)
-    status, headers, body = ask(address, "/v1/completions", 50, 30, stream=False, Authorization="Bearer very-secret-key")
+def test_proxy_gives_each_kind_what_it_cost(planned, run, tmp_path):
+    status, headers, body = planned.last
     assert status == 200 and json.loads(body)["usage"]["completion_tokens"] == 30
     assert re.fullmatch(r"\d+\.\d{6}; quality=estimated", headers["Joulery-Joules"])
-    assert server.server.seen[-1][1]["Authorization"] == "Bearer very-secret-key"
-    time.sleep(0.5)
-    report = watching.end()
-    truth = truth_of(server, server.engine.ended)
-    shares = {group["name"]: group["joules"] for group in report["groups"]}
-    expect_truth(shares, truth, report)
-    jobs = {job.id: job for job in server.engine.ended}
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert planned.seen[-1][1]["Authorization"] == "Bearer very-secret-key"
+    report = planned.by_proxy
+    planned.expect_truth(report)
+    jobs = {job.id: job for job in planned.engine.ended}
+    lines = [json.loads(line) for line in planned.log.read_text().splitlines()]
     assert len(lines) == len(jobs) == report["all"]["requests"]
     for line in lines:
         job = jobs[line["id"]]
         assert (line["tokens_in"], line["tokens_out"], line["group"]) == (job.tokens_in, job.tokens_out, job.path)
         assert line["tokens_source"] == "usage" and line["joules"] is not None
-    assert "very-secret-key" not in log.read_text() and b"very-secret-key" not in recording.read_bytes()
+    assert "very-secret-key" not in planned.log.read_text() and b"very-secret-key" not in planned.recording.read_bytes()
     # The same once more from the recording and the log alone: shares and idle are the run's energy, to the microjoule.
     again = tmp_path / "again.jsonl"
-    told = check(json.loads(run("serve-watch", "--recording", recording, "--requests", log, "--log", again, "--json", check=0).stdout))
+    words = ["--recording", planned.recording, "--requests", planned.log, "--log", again, "--json"]
+    told = check(json.loads(run("serve-watch", *words, check=0).stdout))
     shared = [json.loads(line)["joules"] for line in again.read_text().splitlines()]
     assert sum(map(microjoules, shared)) + microjoules(told["split"]["idle_joules"]) == microjoules(told["energy"]["joules"])
-    assert microjoules(told["energy"]["joules"]) == microjoules(run.report(recording)["energy"]["joules"])
+    assert microjoules(told["energy"]["joules"]) == microjoules(run.report(planned.recording)["energy"]["joules"])
 
 
 def raw(address, request):
@@ -208,17 +230,16 @@ def raw(address, request):
         return answer
 
 
-@pytest.fixture
-def proxied(run, server):
-    watching = Watching(run, "--proxy", "127.0.0.1:0", "--upstream", server.url, "--sysroot", server.root, "--no-save")
-    yield watching.proxy(), server, watching
-    if watching.process.poll() is None:
-        watching.end()
+@pytest.fixture(scope="module")
+def proxied(module_run, server):
+    watching = Watching(module_run, "--proxy", "127.0.0.1:0", "--upstream", server.url, "--sysroot", server.root, "--no-save")
+    yield watching.proxy(), server
+    watching.end()
 
 
 def test_trailer_for_who_takes_it(proxied):
-    address, _, _ = proxied
-    time.sleep(1.5)
+    address, _ = proxied
+    time.sleep(1.2)  # until the meters have told something
     body = json.dumps({"prompt": "a b c", "max_tokens": 5, "stream": True}).encode()
     head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nTE: trailers\r\nConnection: TE, close\r\nContent-Length: %d\r\n\r\n" % len(body)
     answer = raw(address, head + body)
@@ -237,22 +258,23 @@ def test_tokens_are_counted_where_nobody_tells(run, server, tmp_path):
 
 
 def test_chunks_go_both_ways_and_connections_are_kept(proxied):
-    address, server, _ = proxied
+    address, server = proxied
     connection = http.client.HTTPConnection(address, timeout=LIMIT_S)
     connection.connect()
-    socket_used = connection.sock
+    socket_used, seen_before = connection.sock, len(server.server.seen)
     for _ in range(3):
         pieces = [b'{"prompt": "' + b"word " * 500, b"word " * 700 + b'", ', b'"max_tokens": 2}']
         connection.request("POST", "/v1/completions", iter(pieces), {"Content-Type": "application/json"}, encode_chunked=True)
         answer = connection.getresponse()
         assert json.loads(answer.read())["usage"]["prompt_tokens"] == 1200
         assert connection.sock is socket_used
-    assert all("Transfer-Encoding" in headers for _, headers, _ in server.server.seen)
-    assert all("Connection" not in headers for _, headers, _ in server.server.seen)
+    connection.close()
+    seen = server.server.seen[seen_before:]
+    assert len(seen) == 3 and all("Transfer-Encoding" in headers and "Connection" not in headers for _, headers, _ in seen)
 
 
 def test_who_hangs_up_ends_the_request_behind(proxied):
-    address, server, _ = proxied
+    address, server = proxied
     host, port = address.split(":")
     body = json.dumps({"prompt": "a", "max_tokens": 100000, "stream": True}).encode()
     with socket.create_connection((host, int(port))) as connection:
@@ -265,7 +287,7 @@ def test_who_hangs_up_ends_the_request_behind(proxied):
 
 
 def test_a_slow_client_loses_nothing(proxied):
-    address, _, _ = proxied
+    address, _ = proxied
     host, port = address.split(":")
     body = json.dumps({"prompt": "a", "max_tokens": 60, "stream": True}).encode()
     with socket.socket() as connection:
@@ -286,7 +308,6 @@ def test_upstream_down_is_one_clear_answer(run, server):
     watching = Watching(run, "--proxy", "127.0.0.1:0", "--upstream", f"http://127.0.0.1:{port}", "--sysroot", server.root, "--no-save")
     status, _, body = ask(watching.proxy(), "/v1/completions", 3, 3)
     assert status == 502 and f"127.0.0.1:{port} does not answer" in json.loads(body)["error"]["message"]
-    time.sleep(0.6)
     report = watching.end()
     assert report["all"]["requests"] is None
     assert sum("does not answer" in line for line in watching.lines) == 1
@@ -299,7 +320,7 @@ def test_upstream_down_is_one_clear_answer(run, server):
     (b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 501),
     (b"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 505),
     (b"GET / HTTP/1.1\r\nX: " + b"y" * 80000 + b"\r\n\r\n", 431),
-])
+], ids=["two lengths", "length and chunks", "space in a name", "upgrade", "version", "too long"])
 def test_what_could_be_read_in_two_ways_is_refused(proxied, request_bytes, status):
     answer = raw(proxied[0], request_bytes)
     assert answer.startswith(b"HTTP/1.1 %d " % status)
@@ -323,6 +344,7 @@ def test_the_agent_watches_servers(run, server, tmp_path):
     """What the agent tells of a server is what the server did, and the node's energy of the same time."""
     if built("joulery-agent") is None:
         pytest.skip("skipped: joulery-agent is not built")
+    server.restart()
     agent = run.start("agent", "--interval", "200ms", "--listen", "127.0.0.1:0", "--store", tmp_path / "store", "--sysroot", server.root,
                       "--set", f"servers.llm.url={server.url}", "--set", "servers.llm.interval=200ms", "--set", "servers.gone.url=http://127.0.0.1:9",
                       "--set", "agent.token_env=AGENT_TOKEN", env={**run.environment, "AGENT_TOKEN": "a-token-that-is-long-enough"},
@@ -345,7 +367,7 @@ def test_the_agent_watches_servers(run, server, tmp_path):
             raise AssertionError(told)
 
         time.sleep(1)
-        load(server.url[7:], 3)
+        load(server.url[7:], 1.5)
         counts = server.engine.counts[MODEL]
         told = wait(counts["generation"])
         llm = told["llm"]
