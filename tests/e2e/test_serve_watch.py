@@ -1,6 +1,7 @@
 """joulery serve-watch against a model server whose energy is known to the request, on a scripted machine: by metrics, by request log, by
 spans and through the proxy. Where shares are at stake the server follows a plan (standins/planned_engine.py), so that its truth holds on a busy
 machine too; the rest asks one that works as it is asked (standins/model_server.py)."""
+# scripts/test: serial (the proxy tells when pieces really came)
 import http.client
 import json
 import random
