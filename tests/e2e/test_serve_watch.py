@@ -116,6 +116,34 @@ def server(tmp_path_factory):
         yield model_server
 
 
+def otlp_value(value):
+    """As protobuf's JSON has it: 64-bit integers are texts."""
+    kind = {str: "stringValue", int: "intValue", float: "doubleValue"}[type(value)]
+    return {kind: str(value) if isinstance(value, int) else value}
+
+
+def otlp_span(name, number, start, end, attributes):
+    return {"traceId": f"{number:032x}", "spanId": f"{number:016x}", "parentSpanId": "", "flags": 1, "name": name, "kind": 2,
+            "startTimeUnixNano": str(round(start * 1e9)), "endTimeUnixNano": str(round(end * 1e9)), "status": {},
+            "attributes": [{"key": key, "value": otlp_value(value)} for key, value in attributes.items()]}
+
+
+def otlp_document(spans):
+    service = {"key": "service.name", "value": otlp_value("vllm-server")}
+    scope = {"scope": {"name": "vllm.llm_engine"}, "spans": spans}
+    return {"resourceSpans": [{"resource": {"attributes": [service]}, "scopeSpans": [scope], "schemaUrl": "https://opentelemetry.io/schemas/1.26.0"}]}
+
+
+def spans_of(jobs):
+    """The spans that vLLM sends of each request, and what stands beside them: the request's way over HTTP."""
+    for number, job in enumerate(jobs, 1):
+        yield otlp_span("POST " + job.path, 1000 + number, job.start, job.end + 0.001, {"http.request.method": "POST", "http.response.status_code": 200})
+        yield otlp_span("llm_request", number, job.start, job.end, {
+            "gen_ai.response.model": job.model, "gen_ai.request.id": job.id, "gen_ai.request.temperature": 0.7, "gen_ai.request.max_tokens": job.tokens_out,
+            "gen_ai.usage.prompt_tokens": job.tokens_in, "gen_ai.usage.completion_tokens": job.tokens_out,
+            "gen_ai.latency.time_to_first_token": job.first - job.start, "gen_ai.latency.e2e": job.end - job.start})
+
+
 class Planned:
     """What one planned run looked like to three who watched it at once."""
 
@@ -218,6 +246,33 @@ def test_proxy_gives_each_kind_what_it_cost(planned, run, tmp_path):
     shared = [json.loads(line)["joules"] for line in again.read_text().splitlines()]
     assert sum(map(microjoules, shared)) + microjoules(told["split"]["idle_joules"]) == microjoules(told["energy"]["joules"])
     assert microjoules(told["energy"]["joules"]) == microjoules(run.report(planned.recording)["energy"]["joules"])
+
+
+@pytest.mark.parametrize("form", ["whole", "lines"])
+def test_spans_give_each_kind_what_it_cost(planned, run, tmp_path, form):
+    """OTLP in JSON as a collector's file exporter writes it: here as one document, there a batch a line, one of them cut short."""
+    spans, shares = tmp_path / "spans.json", tmp_path / "shares.jsonl"
+    everything = list(spans_of(planned.engine.ended))
+    if form == "whole":
+        spans.write_text(json.dumps(otlp_document(everything), indent=2))
+    else:
+        batches = [json.dumps(otlp_document(everything[begin:begin + 50])) for begin in range(0, len(everything), 50)]
+        spans.write_text("\n".join([*batches, batches[0][:200]]) + "\n")
+    words = ["--recording", planned.recording, "--requests", spans, "--log", shares, "--json"]
+    report = check(json.loads(run("serve-watch", *words, check=0).stdout))
+    jobs = {job.id: job for job in planned.engine.ended}
+    lines = [json.loads(line) for line in shares.read_text().splitlines()]
+    assert report["all"]["requests"] == len(lines) == len(jobs) and {line["id"] for line in lines} == set(jobs)
+    assert [(model["name"], model["requests"]) for model in report["models"]] == [(MODEL, len(jobs))]
+    told, truth = dict.fromkeys(KINDS, 0.0), dict.fromkeys(KINDS, 0.0)
+    for line in lines:
+        job = jobs[line["id"]]
+        assert (line["tokens_in"], line["tokens_out"]) == (job.tokens_in, job.tokens_out)
+        told[job.path] += line["joules"]
+        truth[job.path] += planned.engine.truth[job.id]
+    assert told == pytest.approx(truth, rel=0.05), report["costs"]
+    left_out = [flag for flag in report["flags"] if "left out: 1" in flag]
+    assert len(left_out) == (1 if form == "lines" else 0)
 
 
 def raw(address, request):
