@@ -275,6 +275,21 @@ def test_spans_give_each_kind_what_it_cost(planned, run, tmp_path, form):
     assert len(left_out) == (1 if form == "lines" else 0)
 
 
+def names_in(schema):
+    for name, inner in schema.get("properties", {}).items():
+        yield name
+        yield from names_in(inner)
+    if "items" in schema:
+        yield from names_in(schema["items"])
+
+
+def test_the_page_names_every_field(planned):
+    page = (ROOT / "docs" / "formats" / "serving.md").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in planned.log.read_text().splitlines()]
+    told = {*names_in(schema()), *(name for line in lines for name in line)}
+    assert "joules_p95" in told and [name for name in sorted(told) if f"`{name}`" not in page and f".{name}`" not in page] == []
+
+
 def raw(address, request):
     """What comes back for bytes, until the other side closes."""
     host, port = address.split(":")
