@@ -74,8 +74,8 @@ class Watch {
     const auto colon = o_.proxy.rfind(':');
     if (colon == std::string::npos || colon + 1 == o_.proxy.size() || o_.proxy.ends_with(']'))
       return complain("serve-watch", {ErrorCode::usage, "the proxy needs a port", o_.proxy, "--proxy 127.0.0.1:8001"}, exit_usage);
-    auto upstream = Upstream::parse(o_.upstream);
-    if (!upstream) return complain("serve-watch", {ErrorCode::usage, upstream.error(), "--upstream", ""}, exit_usage);
+    auto upstream = Upstream::open(o_.upstream, o_.trust);
+    if (!upstream) return complain("serve-watch", upstream.error(), exit_usage);
     const auto listen = ListenAddress::parse(colon == 0 ? "127.0.0.1" + o_.proxy : o_.proxy);
     if (!listen) return complain("serve-watch", listen.error(), exit_usage);
     server_ = std::make_unique<ProxiedServer>(*listen, *std::move(upstream), o_.log);

@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 
 from conftest import LIMIT_S, ROOT, Runner, built, microjoules, one_line
-from model_server import MODEL, Costs, ModelServer
+from model_server import LARGE, MODEL, Costs, ModelServer
 from planned_engine import Arrival, PlannedEngine
 
 QUICK = Costs(step_s=0.005, prefill_s=2.5e-5)
@@ -382,6 +382,101 @@ def test_upstream_down_is_one_clear_answer(run, server):
     report = watching.end()
     assert report["all"]["requests"] is None
     assert sum("does not answer" in line for line in watching.lines) == 1
+
+
+def make_certificate(folder, name, where):
+    """A certificate of its own making for that name; gives (the certificate, both it and its key)."""
+    certificate, both = folder / f"{name}.pem", folder / f"{name}-both.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                    "-addext", f"subjectAltName={where}", "-keyout", folder / "key", "-out", certificate], check=True, capture_output=True)
+    both.write_bytes(certificate.read_bytes() + (folder / "key").read_bytes())
+    return certificate, both
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory):
+    """(a server that speaks TLS with a certificate of its own making for 127.0.0.1, that certificate)"""
+    folder = tmp_path_factory.mktemp("secure")
+    certificate, both = make_certificate(folder, "here", "IP:127.0.0.1")
+    with ModelServer(folder / "machine", costs=QUICK, certificate=both) as model_server:
+        yield model_server, certificate
+
+
+def proxy_for(run, server, *words):
+    watching = Watching(run, "--proxy", "127.0.0.1:0", "--upstream", server.url, "--sysroot", server.root, "--no-save", *words)
+    return watching, watching.proxy()
+
+
+def refused_for(run, server, why, *words):
+    watching, address = proxy_for(run, server, *words)
+    seen = len(server.server.seen)
+    for _ in range(2):
+        status, _, body = ask(address, "/v1/completions", 3, 3)
+        assert status == 502 and "certificate" in json.loads(body)["error"]["message"] and why in body.decode()
+    report = watching.end()
+    assert report["all"]["requests"] is None and len(server.server.seen) == seen
+    assert sum("certificate" in line for line in watching.lines) == 1
+
+
+def test_https_without_trust_is_refused(run, secure):
+    refused_for(run, secure[0], "self-signed")
+
+
+def test_https_of_another_name_is_refused(run, tmp_path):
+    certificate, both = make_certificate(tmp_path, "elsewhere", "DNS:elsewhere.example,IP:127.0.0.2")
+    with ModelServer(tmp_path / "machine", costs=QUICK, certificate=both) as server:
+        refused_for(run, server, "mismatch", "--upstream-ca", certificate)
+
+
+@pytest.mark.parametrize("how", ["ca", "insecure"])
+def test_https_upstream(run, secure, tmp_path, how):
+    """Streams, whole answers, kept connections and much data both ways."""
+    server, certificate = secure
+    log = tmp_path / "log"
+    watching, address = proxy_for(run, server, "--log", log, *(["--upstream-ca", certificate] if how == "ca" else ["--upstream-insecure"]))
+    assert f"for https://127.0.0.1:{server.port}" in watching.lines[0]
+    status, _, body = ask(address, "/v1/chat/completions", 10, 23)
+    assert status == 200 and body.count(b'"delta"') == 23
+    connection = http.client.HTTPConnection(address, timeout=LIMIT_S)
+    connection.connect()
+    socket_used = connection.sock
+    for _ in range(2):
+        connection.request("GET", "/large")
+        assert connection.getresponse().read() == LARGE
+        connection.request("POST", "/v1/completions", json.dumps({"prompt": "a b c", "max_tokens": 2, "padding": "x" * 3_000_000}))
+        assert json.loads(connection.getresponse().read())["usage"]["prompt_tokens"] == 3
+        assert connection.sock is socket_used
+    connection.close()
+    report = watching.end()
+    assert report["endpoint"] == server.url
+    assert report["all"]["requests"] == 3
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert sorted(line["tokens_out"] for line in lines if line["tokens_out"]) == [2, 2, 23]
+    assert not any("does not answer" in line for line in watching.lines)
+
+
+def test_a_slow_client_of_an_https_server_loses_nothing(run, secure):
+    """What TLS has read already, poll does not show: it must not wait for more."""
+    server, certificate = secure
+    watching, address = proxy_for(run, server, "--upstream-ca", certificate)
+    host, port = address.split(":")
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.connect((host, int(port)))
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = b""
+        while piece := connection.recv(50_000):
+            answer += piece
+            time.sleep(0.002)
+    assert answer.endswith(b"\r\n\r\n" + LARGE)
+    watching.end()
+
+
+def test_trust_that_makes_no_sense(run, server, tmp_path):
+    words = ["serve-watch", "--proxy", "127.0.0.1:0", "--upstream"]
+    one_line(run(*words, server.url, "--upstream-insecure", check=2).stderr, "https")
+    one_line(run(*words, "https://127.0.0.1:9", "--upstream-ca", tmp_path / "none.pem", check=2).stderr, "none.pem")
+    one_line(run("serve-watch", "--endpoint", server.url, "--upstream-insecure", check=2).stderr, "--proxy")
 
 
 @pytest.mark.parametrize("request_bytes,status", [

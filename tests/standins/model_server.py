@@ -17,6 +17,7 @@ import http.server
 import itertools
 import json
 import queue
+import ssl
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ import time
 from scripted_tree import ScriptedTree
 
 MODEL = "tiny-random"
+LARGE = bytes(range(256)) * 16384  # 4 MiB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,6 +170,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/metrics":
             self.answer(200, "text/plain; version=0.0.4", self.server.engine.metrics().encode())
+        elif self.path == "/large":
+            self.answer(200, "application/octet-stream", LARGE)
         else:
             self.answer(200, "application/json", b'{"data": []}')
 
@@ -233,15 +237,20 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class ModelServer:
-    """`engine`: another than one that works in real time at these costs."""
+    """`engine`: another than one that works in real time at these costs. `certificate`: a file with one and its key, to speak TLS."""
 
-    def __init__(self, root, port=0, engine=None, costs=Costs()):
+    def __init__(self, root, port=0, engine=None, costs=Costs(), certificate=None):
         self.root, self.engine = str(root), engine or Engine(costs)
         idle_w = self.engine.costs.idle_w
         self.tree = ScriptedTree(self.root, [("intel-rapl:0", "package-0", idle_w)])
         zone = self.tree.zones["intel-rapl:0"]
         zone.true_joules = lambda seconds: idle_w * seconds + self.engine.dynamic_joules()
         self.server = Server(("127.0.0.1", port), Handler)
+        self.scheme = "https" if certificate else "http"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.server.engine, self.server.seen, self.server.cancelled = self.engine, [], []
 
     @property
@@ -250,7 +259,7 @@ class ModelServer:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def truth(self):

@@ -30,7 +30,7 @@ Result<void> ProxiedServer::open() {
   auto proxy = RequestProxy::start(listen_, upstream_);
   if (!proxy) return std::unexpected(proxy.error());
   proxy_ = *std::move(proxy);
-  put(stderr, fmt::format("joulery serve-watch: proxy at http://{} for http://{}{}\n", proxy_->address(), upstream_.host, upstream_.path));
+  put(stderr, fmt::format("joulery serve-watch: proxy at http://{} for {}\n", proxy_->address(), upstream_.url()));
   return {};
 }
 
@@ -115,7 +115,7 @@ MonoTime ProxiedServer::finish(ServeSession& session) {
 }
 
 Result<ServingReport> ProxiedServer::report(const LoadedRun& run, std::optional<double> pue) {
-  RequestReport judged = report_of_requests(run, requests_, {fmt::format("http://{}{}", upstream_.host, upstream_.path), ""}, pue);
+  RequestReport judged = report_of_requests(run, requests_, {upstream_.url(), ""}, pue);
   if (failures_ > 0) judged.report.flags.push_back(fmt::format("{} requests had no whole answer", failures_));
   if (requests_.size() == most_requests) judged.report.flags.push_back("more requests than are kept: the last are not told");
   return std::move(judged.report);
