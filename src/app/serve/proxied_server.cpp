@@ -63,11 +63,7 @@ void ProxiedServer::take_ended(ServeSession& session) {
       continue;
     }
     const ServedRequest& r = ended.request;
-    session.add_work("output token", r.tokens_out.value_or(0), ended.end);
-    if (r.tokens_in && r.tokens_out) session.add_work("token", *r.tokens_in + *r.tokens_out, ended.end);
-    session.add_work("request", 1, ended.end);
-    if (r.tokens_out) so_far_.tokens_out = so_far_.tokens_out.value_or(0) + *r.tokens_out;
-    so_far_.requests = so_far_.requests.value_or(0) + 1;
+    so_far_.book({r.tokens_in, r.tokens_out, 1}, ended.end, session);
     if (requests_.size() < most_requests) requests_.push_back(r);
     recent_.push_back(r);
     unsettled_.push_back(std::move(ended));
