@@ -90,16 +90,15 @@ class Judge {
     const double length = to_seconds(account_.length), steps = static_cast<double>(result_.steps);
     if (result_.steps > 0) {
       double seconds = 0;
-      std::optional<Energy> energy = Energy{};
+      Energy energy;
+      bool known = true;
       for (const StepLine& step : account_.steps) {
         seconds += to_seconds(step.length);
-        if (energy && step.energy)
-          energy = *energy + *step.energy;
-        else
-          energy.reset();
+        energy += step.energy.value_or(Energy{});
+        known = known && step.energy;
       }
       if (seconds > 0) result_.steps_per_second = steps / seconds;
-      if (energy) result_.joules_per_step = to_joules(*energy) / steps;
+      if (known) result_.joules_per_step = to_joules(energy) / steps;
       if (samples > 0 && result_.steps_per_second) result_.samples_per_second = samples * *result_.steps_per_second;
       if (samples > 0 && result_.joules_per_step) result_.joules_per_sample = *result_.joules_per_step / samples;
     }
