@@ -18,14 +18,16 @@
 
 namespace joulery {
 
-std::optional<int> parse_before_command(CLI::App& options, std::string_view name, std::vector<std::string> arguments, std::vector<std::string>& command) {
+std::optional<int> parse_before_command(CLI::App& options, std::string_view name, std::vector<std::string> arguments,
+                                        std::vector<std::string>& command) {
   options.prefix_command();
   const auto dashes = std::ranges::find(arguments, "--");
   if (const auto code = parse(options, {arguments.begin(), dashes})) return code;
   const std::vector<std::string> rest = options.remaining();
   if (dashes != arguments.end() && !rest.empty())
     return complain(
-        name, {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"}, exit_usage);
+        name, {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"},
+        exit_usage);
   command = dashes != arguments.end() ? std::vector<std::string>(dashes + 1, arguments.end()) : rest;
   if (command.empty())
     return complain(name, {ErrorCode::usage, "no command to run", "", fmt::format("joulery {} [options] -- CMD", name)}, exit_usage);

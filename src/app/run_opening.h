@@ -24,11 +24,12 @@ struct RunWords {
 
 // Parses options up to "--", or up to the first word that is neither an option nor an option's value; the rest is the command, and there must be one. Empty
 // where the command may go on, else the exit code.
-std::optional<int> parse_before_command(CLI::App& options, std::string_view name, std::vector<std::string> arguments, std::vector<std::string>& command);
+std::optional<int> parse_before_command(CLI::App& options, std::string_view name, std::vector<std::string> arguments,
+                                        std::vector<std::string>& command);
 
 struct RunOpening {
   Duration interval;
-  TextStyle style;       // of what goes to stderr
+  TextStyle style;  // of what goes to stderr
   Settings settings;
   ReportChoices choices;
 };

@@ -58,7 +58,9 @@ bool ProxyConnection::reads_server() const {
   return !server_done_ && up_in_.size() < most_waiting_bytes && out_.size() - out_sent_ < most_waiting_bytes;
 }
 
-short ProxyConnection::server_events() const { return server_.is_open() ? server_.events(reads_server(), up_sent_ < up_out_.size()) : short{0}; }
+short ProxyConnection::server_events() const {
+  return server_.is_open() ? server_.events(reads_server(), up_sent_ < up_out_.size()) : short{0};
+}
 
 void ProxyConnection::step(short client_happened, short server_happened, MonoTime now) {
   if ((client_happened & (POLLIN | POLLHUP | POLLERR | POLLRDHUP)) != 0) read_client();

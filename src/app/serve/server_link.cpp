@@ -55,7 +55,8 @@ std::expected<void, std::string> ServerLink::begin_tls(const Upstream& upstream)
     good = tls.expect_address(tls.verify_parameters(session), upstream.name.c_str()) == 1;
   } else if (good) {
     std::string name = upstream.name;
-    good = tls.expect_name(session, name.c_str()) == 1 && tls.control_session(session, tls_set_server_name, tls_host_name, name.data()) == 1;
+    good =
+        tls.expect_name(session, name.c_str()) == 1 && tls.control_session(session, tls_set_server_name, tls_host_name, name.data()) == 1;
   }
   if (!good) return std::unexpected("TLS cannot be set up");
   tls.set_client(session);
@@ -101,7 +102,8 @@ std::expected<void, std::string> ServerLink::shake_hands() {
   const long verified = tls.verify_result(session_.get());
   const unsigned long error = tls.next_error();
   tls.clear_errors();
-  if (verified != 0) return std::unexpected(fmt::format("its certificate is not vouched for: {} (--upstream-ca)", tls.verify_text(verified)));
+  if (verified != 0)
+    return std::unexpected(fmt::format("its certificate is not vouched for: {} (--upstream-ca)", tls.verify_text(verified)));
   const char* reason = error == 0 ? nullptr : tls.reason_of(error);
   return std::unexpected(fmt::format("no TLS with it: {}", reason ? reason : "it hung up"));
 }

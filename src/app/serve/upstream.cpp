@@ -40,7 +40,8 @@ Result<void> set_tls_up(Upstream& upstream, const TlsTrust& trust) {
 }
 
 Error no_address() {
-  return {ErrorCode::usage, "the server behind the proxy must be http://HOST:PORT or https://HOST:PORT, without a password in it", "--upstream", ""};
+  return {ErrorCode::usage, "the server behind the proxy must be http://HOST:PORT or https://HOST:PORT, without a password in it",
+          "--upstream", ""};
 }
 
 }  // namespace
@@ -51,7 +52,8 @@ Result<Upstream> Upstream::open(const std::string& url, const TlsTrust& trust) {
   const bool secure = url.starts_with("https://");
   if (!secure && !url.starts_with("http://")) return std::unexpected(no_address());
   if (!secure && (trust.insecure || !trust.ca_file.empty()))
-    return fail(ErrorCode::usage, "a plain server has no certificate", "--upstream", "https://, or without --upstream-ca and --upstream-insecure");
+    return fail(ErrorCode::usage, "a plain server has no certificate", "--upstream",
+                "https://, or without --upstream-ca and --upstream-insecure");
   const std::string rest = url.substr(url.find("//") + 2);
   const std::string authority = rest.substr(0, rest.find('/'));
   if (authority.empty() || authority.contains('@') || url.find_first_of("?# ") != std::string::npos) return std::unexpected(no_address());

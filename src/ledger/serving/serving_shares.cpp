@@ -59,9 +59,9 @@ class Sharer {
 
   std::span<const ServingSlot> slots_;
   StepTimes times_;
-  std::vector<ServingUse> uses_;          // prompts without their waiting
+  std::vector<ServingUse> uses_;  // prompts without their waiting
   std::vector<std::vector<Part>> parts_;  // by slot
-  std::vector<double> pace_;              // by slot: how fast answers come, relative to other slots
+  std::vector<double> pace_;  // by slot: how fast answers come, relative to other slots
 };
 
 Part& Sharer::part_of(std::size_t slot, std::size_t use) {

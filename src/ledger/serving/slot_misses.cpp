@@ -67,8 +67,7 @@ double missed_variance(const MissModel& model, std::span<const SlotFraction> fra
   const auto apart = [&](std::size_t k, std::size_t back) {
     return k >= back && fractions[k - back].slot + back == fractions[k].slot ? 2 * joules(k) * joules(k - back) : 0;
   };
-  for (std::size_t k = 0; k < fractions.size(); ++k)
-    sum += joules(k) * joules(k) + model.next * apart(k, 1) + model.after * apart(k, 2);
+  for (std::size_t k = 0; k < fractions.size(); ++k) sum += joules(k) * joules(k) + model.next * apart(k, 1) + model.after * apart(k, 2);
   return std::max(sum, 0.0);
 }
 

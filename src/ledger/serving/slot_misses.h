@@ -11,14 +11,14 @@
 namespace joulery {
 
 struct SlotMiss {
-  bool known = true;         // false: nothing was in work, or it is not known what; its other fields mean nothing
-  double missed = 0;         // joules
+  bool known = true;  // false: nothing was in work, or it is not known what; its other fields mean nothing
+  double missed = 0;  // joules
   double prompt_joules = 0;  // of the prompts that were read in it, as the costs tell
 };
 
 struct MissModel {
   std::vector<double> deviation;  // standard deviation in each slot, joules; 0 where it is not known
-  double next = 0, after = 0;     // correlation of neighbours, and of next neighbours
+  double next = 0, after = 0;  // correlation of neighbours, and of next neighbours
 };
 
 MissModel model_misses(std::span<const SlotMiss> slots);

@@ -70,7 +70,8 @@ std::expected<ServedRequest, const char*> request_of(const Json& line) {
 
 }  // namespace
 
-void for_each_line(std::string_view text, std::size_t most_bytes, RequestLog& log, const std::function<std::string_view(std::string_view)>& take) {
+void for_each_line(std::string_view text, std::size_t most_bytes, RequestLog& log,
+                   const std::function<std::string_view(std::string_view)>& take) {
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());

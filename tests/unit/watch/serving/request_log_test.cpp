@@ -45,17 +45,19 @@ TEST(ForEachLine, HandsOverWhatIsNeitherBlankNorTooLong) {
   const std::string fits(2 << 20, 'a'), longer(fits.size() + 1, 'b');
   std::vector<std::string> taken;
   RequestLog log;
-  for_each_line("one\n\n \t\r\n" + longer + "\ntwo\r\n" + fits + "\nodd\nlast", fits.size(), log, [&](std::string_view line) -> std::string_view {
-    taken.emplace_back(line);
-    return line == "odd" ? "odd" : "";
-  });
+  for_each_line("one\n\n \t\r\n" + longer + "\ntwo\r\n" + fits + "\nodd\nlast", fits.size(), log,
+                [&](std::string_view line) -> std::string_view {
+                  taken.emplace_back(line);
+                  return line == "odd" ? "odd" : "";
+                });
   EXPECT_EQ(taken, (std::vector<std::string>{"one", "two\r", fits, "odd", "last"}));
   EXPECT_EQ(log.bad_lines, 2U);
   EXPECT_EQ(log.first_trouble, "line 4: longer than 2 MiB");
 }
 
 TEST(RequestLog, ALineThatIsTooLongCostsNoOthers) {
-  const std::string good = R"({"start":1,"end":2})", longer = R"({"start":1,"end":2,"id":")" + std::string(most_request_line_bytes, 'x') + R"("})";
+  const std::string good = R"({"start":1,"end":2})",
+                    longer = R"({"start":1,"end":2,"id":")" + std::string(most_request_line_bytes, 'x') + R"("})";
   const RequestLog log = parse_request_log(good + "\n" + longer + "\n" + good);
   EXPECT_EQ(log.requests.size(), 2U);
   EXPECT_EQ(log.bad_lines, 1U);
