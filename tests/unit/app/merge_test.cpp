@@ -284,7 +284,11 @@ TEST_F(Merge, NothingIsWrittenWhereItFails) {
 
 // A merged recording whose metadata names a host twice, or holds a job within a job, would count or go round for ever.
 TEST(JobHosts, DamagedOnesAreRefused) {
-  JobHost host{"alpha", {}, {{}}, {}, {{}, {}, {}, 0, {}, {}, "the job's clock"}, {0}};
+  JobHost host;
+  host.name = "alpha";
+  host.crossings.resize(1);
+  host.alignment.source = "the job's clock";
+  host.members = {0};
   JobHost other = host;
   EXPECT_EQ(job_hosts({{"hosts", hosts_json({host})}})->size(), 1U);
   EXPECT_FALSE(job_hosts({{"hosts", hosts_json({host, other})}}));
