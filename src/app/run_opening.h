@@ -1,5 +1,5 @@
-// How the commands that measure begin: their words, what they are configured with, where their recording goes, and what it is told of the machine
-// before anything runs.
+// How the commands that measure begin: their words, what they are configured with, where their recording goes, and what it is
+// told of the machine before anything runs.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -22,8 +22,8 @@ struct RunWords {
   std::vector<std::string> sets, command;
 };
 
-// Parses options up to "--", or up to the first word that is neither an option nor an option's value; the rest is the command, and there must be one. Empty
-// where the command may go on, else the exit code.
+// Parses options up to "--", or up to the first word that is neither an option nor an option's value; the rest is the command, and
+// there must be one. Empty where the command may go on, else the exit code.
 std::optional<int> parse_before_command(CLI::App& options, std::string_view name, std::vector<std::string> arguments,
                                         std::vector<std::string>& command);
 

@@ -1,5 +1,5 @@
-// OpenSSL's client side behind a table of functions, loaded at run time: the main program links none, and only a proxy before an https server
-// needs it. Declarations are our own (OpenSSL's documented ABI, the same in 1.1 and 3), so that no headers are needed either.
+// OpenSSL's client side behind a table of functions, loaded at run time: the main program links none, and only a proxy before an
+// https server needs it. Declarations are our own (OpenSSL's documented ABI, the same in 1.1 and 3), so that no headers are needed either.
 #pragma once
 
 #include <cstddef>

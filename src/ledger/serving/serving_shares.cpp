@@ -14,8 +14,8 @@ constexpr double z90 = 1.6449;                  // half-width of a normal 90 % i
 constexpr std::size_t most_fit_points = 20'000;
 constexpr double typical_prefills_a_point = 10;  // an interval must be long against what is only known to lie within it
 
-// Found on simulated servers (docs/measured/serving.md). Of what is missed in a slot, so much of the variance is an error of shares, the rest
-// steps that really cost more or less; and what prompts cost against answers is wrong by so much in a way that no resampling shows.
+// Found on simulated servers (docs/measured/serving.md). Of what is missed in a slot, so much of the variance is an error of
+// shares, the rest steps that really cost more or less; and what prompts cost against answers is wrong by so much in a way that no resampling shows.
 constexpr double error_of_misses = 0.7, cost_error = 0.05;
 
 // What a use had in work within one slot.

@@ -1,8 +1,9 @@
 // What the costs of a server miss in each stretch of time: measured energy less what they tell. How far a request's share may be off
 // follows from it. Pure.
 //
-// It is no white noise. Most of it comes from prompts that were read a little earlier or later than they are taken to be: so it is larger where
-// much of a prompt was read, and what one stretch has too much its neighbour has too little, which over a long answer nearly cancels.
+// It is no white noise. Most of it comes from prompts that were read a little earlier or later than they are taken to be: so it is
+// larger where much of a prompt was read, and what one stretch has too much its neighbour has too little, which over a long answer
+// nearly cancels.
 #pragma once
 
 #include <span>
