@@ -39,6 +39,7 @@ std::vector<Line> figures(const Efficiency& r) {
   if (r.joules_per_step) lines.emplace_back("A step", to_text(joules(*r.joules_per_step)));
   if (r.joules_per_sample) lines.emplace_back("A sample", to_text(joules(*r.joules_per_sample)));
   if (r.launch_per_kernel) lines.emplace_back("Launch", to_text(*r.launch_per_kernel) + " of runtime calls per kernel");
+  if (r.start_up) lines.emplace_back("Start-up", to_text(*r.start_up) + " in one-off runtime calls");
   if (r.gap_per_step) lines.emplace_back("Gaps", to_text(*r.gap_per_step) + " of idle accelerator per step");
   if (r.input_stalled) lines.emplace_back("Input", percent(*r.input_stalled) + " of the time waited for");
   for (const EfficiencyDevice& device : r.devices) lines.emplace_back(device_name(device), device_words(device));
@@ -86,6 +87,7 @@ std::string efficiency_json(const Efficiency& r) {
   optional_number(json, "joules_per_step", r.joules_per_step);
   optional_number(json, "joules_per_sample", r.joules_per_sample);
   optional_number(json, "launch_s_per_kernel", in_seconds(r.launch_per_kernel));
+  optional_number(json, "start_up_s", in_seconds(r.start_up));
   optional_number(json, "gap_s_per_step", in_seconds(r.gap_per_step));
   optional_number(json, "input_stalled", r.input_stalled);
   json.key("devices").begin_array();
