@@ -182,41 +182,41 @@ class Judge {
     return *account_.energy * std::min(1.0, share(time));
   }
 
-  // "one-off calls such as cudaFree (6.01 s)"
-  std::string start_up_words() const {
+  // "; the longest: cudaFree 6.01 s"
+  std::string longest_start_ups() const {
     std::string named;
     for (const auto& [ns, name] : sums_.start_ups | std::views::take(start_ups_named))
-      named += fmt::format("{}{} ({})", named.empty() ? "" : ", ", profile_.name(name), to_text(nanoseconds(ns)));
-    return "one-off calls such as " + named;
+      named += fmt::format("{} {} {}", named.empty() ? "; the longest:" : ",", profile_.name(name), to_text(nanoseconds(ns)));
+    return named;
   }
 
-  void find(std::string what, const Sum& sum, std::string_view noun, std::string advice) {
+  void find(std::string what, const Sum& sum, std::string_view noun, std::string advice, std::string_view more = {}) {
     const Duration time = nanoseconds(sum.ns);
     if (share(time) < worth_telling) return;
     result_.findings.push_back({std::move(what),
-                                fmt::format("{} {}, {}, {:.1f} % of the time", sum.count, noun, to_text(time), 100 * share(time)),
+                                fmt::format("{} {}, {}, {:.1f} % of the time{}", fmt::group_digits(sum.count), noun, to_text(time), 100 * share(time), more),
                                 std::move(advice), time, burnt_in(time)});
   }
 
   void add_findings() {
-    find("pageable memory copies", sums_.pageable, "copies", "pin the host's memory (pin_memory=True) and copy with non_blocking=True");
-    find("waits for the device", sums_.syncs, "waits", "avoid .item(), .cpu() and printing of tensors in every step");
-    find("waits for input", sums_.input, "waits", "more loader workers, prefetching, or cheaper preprocessing");
+    find("pageable memory copies", sums_.pageable, "copies", "Pin the host's memory (pin_memory=True) and copy with non_blocking=True");
+    find("waits for the device", sums_.syncs, "waits", "Avoid .item(), .cpu() and printing of tensors in every step");
+    find("waits for input", sums_.input, "waits", "More loader workers, prefetching, or cheaper preprocessing");
     if (sums_.kernels.count > 0)
-      find("launch overhead", sums_.runtime, "runtime calls", "fewer and larger kernels: fuse, compile, use graphs or larger batches");
-    find("start-up of the runtime", sums_.start_up, start_up_words(),
-         "paid once: let some steps go by before the profile begins, and weigh it against the length of the whole run");
+      find("launch overhead", sums_.runtime, "runtime calls", "Fewer and larger kernels: fuse, compile, use graphs or larger batches");
+    find("start-up of the runtime", sums_.start_up, "one-off calls",
+         "Paid once: let some steps go by before the profile begins, and weigh it against the length of the whole run", longest_start_ups());
     for (const GapLine& gap : account_.gaps) {
       if (gap.device < 0 || share(gap.time) < worth_telling) continue;
       result_.findings.push_back({fmt::format("device {} idle between kernels", gap.device),
                                   fmt::format("{}, {:.1f} % of the time", to_text(gap.time), 100 * share(gap.time)),
-                                  "keep the device fed: look at input, waits and launches", gap.time, gap.energy});
+                                  "Keep the device fed: look at input, waits and launches", gap.time, gap.energy});
     }
     for (const EfficiencyDevice& device : result_.devices)
       if (device.occupancy && *device.occupancy < low_occupancy)
         result_.findings.push_back({fmt::format("low achieved occupancy on device {}", device.device),
                                     fmt::format("{:.0f} % on the average over its kernels' time", 100 * *device.occupancy),
-                                    "larger batches, or fewer registers and less shared memory per thread",
+                                    "Larger batches, or fewer registers and less shared memory per thread",
                                     {},
                                     device.energy});
     std::ranges::stable_sort(result_.findings, [](const EfficiencyFinding& a, const EfficiencyFinding& b) {
