@@ -193,9 +193,10 @@ class Judge {
   void find(std::string what, const Sum& sum, std::string_view noun, std::string advice, std::string_view more = {}) {
     const Duration time = nanoseconds(sum.ns);
     if (share(time) < worth_telling) return;
-    result_.findings.push_back({std::move(what),
-                                fmt::format("{} {}, {}, {:.1f} % of the time{}", fmt::group_digits(sum.count), noun, to_text(time), 100 * share(time), more),
-                                std::move(advice), time, burnt_in(time)});
+    result_.findings.push_back(
+        {std::move(what),
+         fmt::format("{} {}, {}, {:.1f} % of the time{}", fmt::group_digits(sum.count), noun, to_text(time), 100 * share(time), more),
+         std::move(advice), time, burnt_in(time)});
   }
 
   void add_findings() {
@@ -205,7 +206,8 @@ class Judge {
     if (sums_.kernels.count > 0)
       find("launch overhead", sums_.runtime, "runtime calls", "Fewer and larger kernels: fuse, compile, use graphs or larger batches");
     find("start-up of the runtime", sums_.start_up, "one-off calls",
-         "Paid once: let some steps go by before the profile begins, and weigh it against the length of the whole run", longest_start_ups());
+         "Paid once: let some steps go by before the profile begins, and weigh it against the length of the whole run",
+         longest_start_ups());
     for (const GapLine& gap : account_.gaps) {
       if (gap.device < 0 || share(gap.time) < worth_telling) continue;
       result_.findings.push_back({fmt::format("device {} idle between kernels", gap.device),

@@ -143,7 +143,8 @@ std::string devices_table(const Efficiency& r) {
         "class=\"wide\">{}</td></tr>\n",
         device_name(d), d.name.empty() ? "" : " <small>" + safe(d.name) + "</small>", percent(d.busy), safe(or_missing(d.energy)),
         d.occupancy ? percent(*d.occupancy) : "", bytes_or_nothing(d.peak_used), bytes_or_nothing(d.peak_reserved));
-  return "<h2>Devices</h2>\n<div class=\"scroll\"><table class=\"fold\"><caption>How long each was busy, what it burnt, and how full it was at "
+  return "<h2>Devices</h2>\n<div class=\"scroll\"><table class=\"fold\"><caption>How long each was busy, what it burnt, and how full it "
+         "was at "
          "most.</caption><thead><tr><th>device</th><th>busy</th><th>energy</th><th>occupancy</th><th>memory used</th><th>reserved</th>"
          "</tr></thead><tbody>\n" +
          rows + "</tbody></table></div>\n";
@@ -172,8 +173,8 @@ std::string efficiency_html(const Efficiency& r, std::string_view trace) {
   std::string cards, findings, notes;
   for (const auto& [label, words] : figures(r)) cards += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", safe(label), safe(words));
   for (const EfficiencyFinding& f : r.findings)
-    findings += fmt::format("<li class=\"warning\"><strong>{}</strong>: {} ({}). {}.</li>\n", safe(f.what), safe(stake(f)), safe(f.evidence),
-                            safe(f.advice));
+    findings += fmt::format("<li class=\"warning\"><strong>{}</strong>: {} ({}). {}.</li>\n", safe(f.what), safe(stake(f)),
+                            safe(f.evidence), safe(f.advice));
   if (findings.empty()) findings = "<li>none that costs 2 % of the time or more</li>\n";
   for (const std::string& note : r.notes) notes += fmt::format("<li>{}</li>\n", safe(note));
   return fmt::format(

@@ -141,14 +141,16 @@ std::string table(const Flame& flame) {
   };
   for (const FlameFunction& f : functions | std::views::take(most_rows)) {
     const std::string name = printable(f.name);
-    rows += fmt::format("<tr><th scope=\"row\"><code title=\"{}\">{}</code></th><td class=\"kind wide\">{}</td>{}{}</tr>\n", html_text(name),
-                        html_text(clipped(name, longest_name)), name_of(f.kind), cells(f.self, f.self_weight), cells(f.energy, f.weight));
+    rows +=
+        fmt::format("<tr><th scope=\"row\"><code title=\"{}\">{}</code></th><td class=\"kind wide\">{}</td>{}{}</tr>\n", html_text(name),
+                    html_text(clipped(name, longest_name)), name_of(f.kind), cells(f.self, f.self_weight), cells(f.energy, f.weight));
   }
   const std::string more =
       functions.size() > most_rows ? fmt::format(" The {} that burn the most of {}.", most_rows, functions.size()) : "";
   return fmt::format(
       "<div class=\"scroll\"><table class=\"fold\"><caption>By function, over all stacks: what each burns by itself, and with what it "
-      "calls.{}</caption><thead><tr><th>function</th><th class=\"kind\">kind</th><th colspan=\"3\">by itself</th><th colspan=\"3\">with what it "
+      "calls.{}</caption><thead><tr><th>function</th><th class=\"kind\">kind</th><th colspan=\"3\">by itself</th><th colspan=\"3\">with "
+      "what it "
       "calls</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
       more, rows);
 }

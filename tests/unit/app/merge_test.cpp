@@ -306,7 +306,7 @@ TEST_F(Merge, RecordingsThatDoNotOverlapAreRefusedUnlessToldOtherwise) {
 TEST_F(Merge, NothingIsWrittenWhereItFails) {
   const std::string a = make("a", {"alpha", "boot-a"});
   ASSERT_TRUE(merge({a}, folder_.file("job")));
-  EXPECT_FALSE(merge({a}, folder_.file("job")));                     // it exists
+  EXPECT_FALSE(merge({a}, folder_.file("job")));  // it exists
   EXPECT_FALSE(merge({a, folder_.file("job")}, folder_.file("x")));  // merged already
   EXPECT_FALSE(merge({a, folder_.file("none")}, folder_.file("x")));
   EXPECT_FALSE(merge({a}, folder_.file("no/folder/x")));

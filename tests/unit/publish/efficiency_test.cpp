@@ -111,7 +111,9 @@ TEST(Efficiency, StartUpIsNoLaunchOverhead) {
   EXPECT_EQ(*r.launch_per_kernel, milliseconds(5));
   EXPECT_EQ(finding(r, "launch overhead")->time, milliseconds(50));
   EXPECT_EQ(finding(r, "start-up")->time, milliseconds(80));
-  EXPECT_NE(finding(r, "start-up")->evidence.find("2 one-off calls, 80.0 ms, 8.0 % of the time; the longest: cudaLaunchKernel 50.0 ms, cudaFree 30.0 ms"), std::string::npos)
+  EXPECT_NE(finding(r, "start-up")
+                ->evidence.find("2 one-off calls, 80.0 ms, 8.0 % of the time; the longest: cudaLaunchKernel 50.0 ms, cudaFree 30.0 ms"),
+            std::string::npos)
       << finding(r, "start-up")->evidence;
   EXPECT_FALSE(make_efficiency(sample().profile, s.account, 0).start_up);
 }
@@ -126,9 +128,8 @@ struct RealStartUp {
 TEST(Efficiency, StartUpOfRealTraces) {
   const std::filesystem::path folder = JOULERY_SOURCE_DIR "/../shared/data/profiles/kineto";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "skipped: no ../shared";
-  for (const RealStartUp& real :
-       {RealStartUp{"alexnet--benchmark_result_2869224_1695835535_trace.json.gz", 39733741, 2562346, 79},
-        RealStartUp{"amd_trace--mi250_minitoy_train_ROCm6_2_kineto.json.gz", 6543, 193, 14}}) {
+  for (const RealStartUp& real : {RealStartUp{"alexnet--benchmark_result_2869224_1695835535_trace.json.gz", 39733741, 2562346, 79},
+                                  RealStartUp{"amd_trace--mi250_minitoy_train_ROCm6_2_kineto.json.gz", 6543, 193, 14}}) {
     const auto profile = read_profile((folder / real.file).string());
     ASSERT_TRUE(profile) << profile.error().what;
     const Efficiency r = make_efficiency(*profile, account_profile(*profile, nullptr), 0);

@@ -10,7 +10,8 @@ TEST(ProfileText, KernelsAreToldByWhatTheyDifferIn) {
   Profile profile;
   ProfileAccount account;
   account.length = seconds(1);
-  for (const char* name : {"void at::native::(anonymous namespace)::softmax<float, at::Half>(int)", "void cub::Sort<a::b>()", "plain::name(int)"}) {
+  for (const char* name :
+       {"void at::native::(anonymous namespace)::softmax<float, at::Half>(int)", "void cub::Sort<a::b>()", "plain::name(int)"}) {
     KernelLine line;
     line.name = name, line.figures.device = milliseconds(100);
     account.kernels.push_back(line);

@@ -126,9 +126,11 @@ class NsysRanges : public ::testing::Test {
   void SetUp() override {
     ASSERT_EQ(sqlite3_open(path_.c_str(), &database_), SQLITE_OK);
     run("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, "
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId "
+        "INTEGER, "
         "globalPid INTEGER, shortName INTEGER);"
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, nameId INTEGER, globalTid INTEGER, correlationId INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, nameId INTEGER, globalTid INTEGER, correlationId "
+        "INTEGER);"
         "CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER, eventType INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);"
         "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel'), (3, 'optimizer');");
   }
@@ -143,7 +145,8 @@ class NsysRanges : public ::testing::Test {
   }
   // A kernel that runs much later than the call that launches it.
   void launch(int begin, int correlation, int thread = 4243, int pid = 4242) {
-    run(fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({}, {}, 2, {}*0x1000000+{}, {})", begin, begin + 2, pid, thread, correlation));
+    run(fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({}, {}, 2, {}*0x1000000+{}, {})", begin, begin + 2, pid, thread,
+                    correlation));
     run(fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({}, {}, 0, {}, {}, {}*0x1000000, 1)", 100'000 + begin, 100'001 + begin,
                     pid, correlation, pid));
   }
@@ -179,13 +182,13 @@ TEST_F(NsysRanges, KernelsBelongToTheRangesThatWereOpenWhenTheyWereLaunched) {
   range(20, 200, "net.block1");
   range(30, 100, "matmul");
   launch(40, 1);
-  launch(110, 2);                        // in the layer, in no operator
-  range(200, 300, "net.block2");         // a leaf, and a path: a layer
+  launch(110, 2);  // in the layer, in no operator
+  range(200, 300, "net.block2");  // a leaf, and a path: a layer
   launch(250, 3);
-  range(550, 900, "");                   // its name is in StringIds
+  range(550, 900, "");  // its name is in StringIds
   launch(600, 4);
-  launch(950, 5);                        // in the step alone
-  launch(45, 6, 4244);                   // on another thread: at the time of "matmul", but not in it
+  launch(950, 5);  // in the step alone
+  launch(45, 6, 4244);  // on another thread: at the time of "matmul", but not in it
   EXPECT_EQ(kernels(), (std::vector<std::string>{"matmul @ forward/net.block1", "- @ ", "- @ forward/net.block1", "- @ forward/net.block2",
                                                  "optimizer @ ", "- @ "}));
   EXPECT_EQ(profile().steps.size(), 1U);
@@ -220,7 +223,7 @@ TEST_F(NsysRanges, IterationsAreStepsWhereNothingElseIs) {
   ASSERT_EQ(p.steps.size(), 2U);
   EXPECT_EQ(p.steps[1].number, 1);
   EXPECT_EQ(kernels(), std::vector<std::string>{"relu @ "});
-  range(0, 450, "step 7");               // now they are parts of a step
+  range(0, 450, "step 7");  // now they are parts of a step
   p = profile();
   ASSERT_EQ(p.steps.size(), 1U);
   EXPECT_EQ(p.steps[0].number, 7);
