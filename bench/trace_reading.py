@@ -12,7 +12,10 @@ import sys
 import tempfile
 import time
 
+import stage
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+SPEED_LIMIT, MEMORY_LIMIT = 400, 0.2
 SIZE = int(os.environ.get("PROFILE_BENCH_BYTES", 1_000_000_000))
 
 
@@ -42,31 +45,38 @@ def measured(*words):
     return (time.monotonic() - before, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024), []
 
 
-def line(name, size, result, errors):
+def cells(name, size, result, errors):
     if result is None:
-        print(f"{name:36} -- {errors[0][:80]}")
-        return
+        return [name, errors[0][:60], "", "", "", ""]
     wall, cpu, memory = result
-    print(f"{name:36} {wall:7.2f} s {cpu:7.2f} CPU s {size / cpu / 1e6:8.0f} MB/CPU s {memory:7.0f} MB peak ({memory * 1e6 / size:.2f} of the file)")
+    return [name, f"{wall:.2f}", f"{cpu:.2f}", f"{size / cpu / 1e6:.0f}", f"{memory:.0f}", f"{memory * 1e6 / size:.2f}"]
 
 
 def main():
     found = sorted((ROOT / ".." / "shared" / "data" / "profiles" / "kineto").glob("*.json.gz"), key=lambda p: p.stat().st_size)
-    source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else (found[-1] if found else None)
+    named = [word for word in sys.argv[1:] if not word.startswith("--")] if "--json" not in sys.argv else []
+    source = pathlib.Path(named[0]) if named else (found[-1] if found else None)
     if source is None:
-        sys.exit("bench/trace_reading.py: no trace: name one")
-    joulery = os.environ.get("JOULERY", ROOT / "build" / "release" / "joulery")
+        print("bench/trace_reading.py: no trace: name one")
+        return stage.tell([])
     python = os.environ.get("JOULERY_TEST_PYTHON", ROOT / ".venv" / "bin" / "python")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         trace = pathlib.Path(folder) / "rank-0.json"
         count = repeated(source, trace)
         size = trace.stat().st_size
-        print(f"{source.name} x {count}: {size / 1e6:.0f} MB")
-        line("joulery profile", size, *measured(joulery, "profile", trace, "--json"))
-        line("joulery profile -o copy.json", size, *measured(joulery, "profile", trace, "-o", pathlib.Path(folder) / "copy.json"))
-        line("Python's json.load", size, *measured(sys.executable, "-c", f"import json; json.load(open({str(trace)!r}))"))
-        code = ("from hta.common.trace import parse_trace_file as parse\n" f"parse({str(trace)!r})")
-        line("HolisticTraceAnalysis' parser", size, *measured(python, "-c", code))
+        hta = ("from hta.common.trace_parser import parse_trace_dataframe as parse\nfrom hta.configs.parser_config import ParserConfig\n"
+               f"parse({str(trace)!r}, ParserConfig.get_default_cfg())")
+        commands = {"joulery profile": [stage.JOULERY, "profile", trace, "--json"],
+                    "joulery profile -o copy.json": [stage.JOULERY, "profile", trace, "-o", pathlib.Path(folder) / "copy.json"],
+                    "Python's json.load": [sys.executable, "-c", f"import json; json.load(open({str(trace)!r}))"],
+                    "HolisticTraceAnalysis' parser": [python, "-c", hta]}
+        results = {name: measured(*words) for name, words in commands.items()}
+    stage.table(f"A Kineto trace of {size / 1e6:.0f} MB ({source.name}, {count} times)",
+                ["reader", "wall s", "CPU s", "MB a CPU s", "peak MB", "of the file"], [cells(name, size, *result) for name, result in results.items()])
+    wall, cpu, memory = results["joulery profile"][0]
+    speed, share = size / cpu / 1e6, memory * 1e6 / size
+    return stage.tell([stage.result("MB/s of a core, a Kineto trace of 1 GB", f"{speed:.0f}", f">= {SPEED_LIMIT}", speed >= SPEED_LIMIT),
+                       stage.result("memory, of the trace's size", f"{share:.2f}", f"<= {MEMORY_LIMIT:g}", share <= MEMORY_LIMIT)])
 
 
 if __name__ == "__main__":
