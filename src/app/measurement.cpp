@@ -28,7 +28,8 @@ namespace {
 
 constexpr Duration marks_period = milliseconds(100);   // a thread's lane holds 8,192 marks
 constexpr Duration quiet_period = milliseconds(250);   // where no program marks yet; whoever begins to has filled no lane by then
-constexpr Duration flush_period = milliseconds(980);  // a kill loses the last second at most, and rounds are handed on some milliseconds late
+constexpr Duration flush_period =
+    milliseconds(980);  // a kill loses the last second at most, and rounds are handed on some milliseconds late
 constexpr Duration asked_period = milliseconds(190);   // every second look: how often a program that asks is told what it has burnt
 constexpr Duration often_enough = milliseconds(20);    // of the rounds of a device that only counts, to tell what was burnt so far
 

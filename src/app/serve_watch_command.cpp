@@ -29,7 +29,8 @@
 namespace joulery {
 namespace {
 
-constexpr Duration flush_period = milliseconds(980);  // a kill loses the last second at most, and rounds are handed on some milliseconds late
+constexpr Duration flush_period =
+    milliseconds(980);  // a kill loses the last second at most, and rounds are handed on some milliseconds late
 
 int refuse(const Error& error) { return complain("serve-watch", error, error.code == ErrorCode::usage ? exit_usage : 1); }
 
