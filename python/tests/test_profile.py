@@ -1,5 +1,6 @@
 """The window of steps that hooks profile under `joulery run --profile`: its bounds, and that its trouble is never the training's."""
 
+import importlib
 import subprocess
 import sys
 import types
@@ -222,3 +223,72 @@ raise KeyError("the training's own")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "stopped" in done.stdout
+
+
+@pytest.fixture
+def hooked(monkeypatch):
+    """Imports a hook's module on stand-ins of its framework, with a profiler that keeps what it was asked: hooked(module, stand-ins)."""
+    monkeypatch.setattr(_epochs.session, "acquire", lambda interval=0: None)
+    monkeypatch.setattr(_epochs.session, "release", lambda: None)
+    monkeypatch.setenv("JOULERY_PROFILE", "folder")
+    monkeypatch.setenv("JOULERY_PROFILE_WARMUP", "1")
+    monkeypatch.setenv("JOULERY_PROFILE_STEPS", "2")
+
+    def load(name, framework, **standins):
+        profiler = Profiler()
+        monkeypatch.setattr(_profile, "_FRAMEWORKS", {framework: profiler})
+        for path, contents in standins.items():
+            module(monkeypatch, path.replace("__", "."), **contents)
+        monkeypatch.delitem(sys.modules, f"joulery.{name}", raising=False)
+        imported = importlib.import_module(f"joulery.{name}")
+        monkeypatch.delitem(sys.modules, f"joulery.{name}")
+        return imported, profiler
+
+    return load
+
+
+THREE_STEPS = ["make", "begin", "end", "begin", "end", "end", "stop"]   # one goes by, two are recorded
+
+
+def test_lightnings_hook_profiles_optimizer_steps(hooked):
+    callbacks = {"Callback": object}
+    hook, profiler = hooked("lightning", "torch", lightning={}, lightning__pytorch={}, lightning__pytorch__callbacks=callbacks)
+    energy = hook.Energy()
+    trainer = types.SimpleNamespace(global_step=0, current_epoch=0, callback_metrics={})
+    energy.on_train_start(trainer, None)
+    energy.on_train_epoch_start(trainer, None)
+    for batch in range(10):                            # two batches are accumulated into a step
+        energy.on_train_batch_start(trainer, None, [], batch)
+        trainer.global_step = (batch + 1) // 2
+        energy.on_train_batch_end(trainer, None, None, [], batch)
+    energy.on_train_end(trainer, None)
+    assert [call[0] for call in profiler.calls] == THREE_STEPS
+
+
+def test_the_trainers_hook_profiles_its_steps(hooked):
+    hook, profiler = hooked("transformers", "torch", transformers={"TrainerCallback": object})
+    energy = hook.Energy(trackers=None)
+    arguments, state = types.SimpleNamespace(train_batch_size=4), types.SimpleNamespace(epoch=0, global_step=0, log_history=[])
+    energy.on_train_begin(arguments, state, None)
+    energy.on_epoch_begin(arguments, state, None)
+    for _ in range(5):
+        energy.on_step_begin(arguments, state, None)
+        energy.on_substep_end(arguments, state, None)
+        energy.on_step_end(arguments, state, None)
+    energy.on_train_end(arguments, state, None)
+    assert [call[0] for call in profiler.calls] == THREE_STEPS
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch", "jax"])
+def test_keras_profiles_with_what_it_computes_with(hooked, backend):
+    contents = {"callbacks": types.SimpleNamespace(Callback=object), "backend": types.SimpleNamespace(backend=lambda: backend)}
+    hook, profiler = hooked("keras", backend, keras=contents)
+    energy = hook.Energy(samples=1, trackers=None)
+    energy.on_train_begin()
+    energy.on_epoch_begin(0)
+    for batch in range(5):
+        energy.on_train_batch_begin(batch)
+        energy.on_train_batch_end(batch)
+    energy.on_train_end()
+    assert [call[0] for call in profiler.calls] == THREE_STEPS
+    assert hook.Loop._FRAMEWORK == backend
