@@ -18,14 +18,15 @@ namespace {
 MonoTime at(double s) { return synthetic::at(s); }
 Interval within(double begin, double end) { return {at(begin), at(end)}; }
 
-// The score of so many worlds, each with its own seed.
+// The score of so many worlds, each with its own seed, of which none was seen when the solver was tuned.
 template <class Change>
 SyntheticScore play(int worlds, const Change& change) {
   SyntheticScore score;
   for (int i = 0; i < worlds; ++i) {
-    SyntheticWorld world = world_of(static_cast<std::uint64_t>(i));
+    const std::uint64_t seed = judged_from + static_cast<std::uint64_t>(i);
+    SyntheticWorld world = world_of(seed);
     change(world);
-    SyntheticGpu gpu = make_synthetic_gpu(world, static_cast<std::uint64_t>(1000 + i));
+    SyntheticGpu gpu = make_synthetic_gpu(world, 1000 + seed);
     if (world.late_seconds != 0) gpu.question.most_delay = milliseconds(100);
     add_score(score, gpu, solve_operators(gpu.question));
   }
@@ -34,15 +35,27 @@ SyntheticScore play(int worlds, const Change& change) {
 
 double percent(int part, int whole) { return 100.0 * part / whole; }
 
+// Operators and named groups; and every operator by itself, of which no solver without bias brings more than 80 to 82 in 100 within 5 %
+// (docs/measured/operators.md), though all intervals must hold.
 TEST(OperatorPowers, AreWithinFivePercentAndTheirIntervalsHold) {
-  const SyntheticScore score = play(60, [](SyntheticWorld&) {});
-  ASSERT_GT(score.groups, 300);
+  const SyntheticScore score = play(100, [](SyntheticWorld&) {});
+  ASSERT_GT(score.groups, 500);
   EXPECT_GE(percent(score.within, score.groups), 93);
   EXPECT_GE(percent(score.covered, score.groups), 87);
   EXPECT_LE(percent(score.covered, score.groups), 93);
+  EXPECT_GE(percent(score.kinds_covered, score.kinds), 87);
+  EXPECT_LE(percent(score.kinds_covered, score.kinds), 93);
+  EXPECT_GE(percent(score.kinds_within, score.kinds), 77);
   // What is merged is not wrong either, but merging everything would be too easy.
   EXPECT_GE(percent(score.alone, score.kinds), 55);
   EXPECT_GE(percent(score.alone_within, score.alone), 93);
+}
+
+// An operator that burns far more or less than the others is the one that a common spread of powers would hide.
+TEST(OperatorPowers, IntervalsHoldForUnusualOperatorsToo) {
+  const SyntheticScore score = play(60, [](SyntheticWorld& world) { world.seconds = 60; });
+  ASSERT_GT(score.unusual, 60);
+  EXPECT_GE(percent(score.unusual_covered, score.unusual), 82);
 }
 
 TEST(OperatorPowers, StepsTooShortToTellOperatorsApartMergeThem) {
@@ -113,8 +126,16 @@ TEST(OperatorPowers, SumToTheWholeToTheMicrojoule) {
     gpu.question.whole = {microjoules(12'345'678'901), microjoules(12'000'000'001), microjoules(12'600'000'007)};
     const OperatorPowers powers = solve_operators(gpu.question);
     Energy kinds, groups;
-    for (const Energy e : powers.energy) kinds += e;
+    for (const OperatorPart& part : powers.parts) {
+      kinds += part.energy.value;
+      EXPECT_LE(part.low, part.power);
+      EXPECT_LE(part.power, part.high);
+      EXPECT_GE(part.low, Power{});
+    }
     for (const OperatorGroup& group : powers.groups) {
+      Energy members;
+      for (const std::size_t k : group.members) members += powers.parts[k].energy.value;
+      EXPECT_EQ(members, group.energy.value);
       groups += group.energy.value;
       EXPECT_LE(group.low, group.power);
       EXPECT_LE(group.power, group.high);
@@ -128,21 +149,21 @@ TEST(OperatorPowers, SumToTheWholeToTheMicrojoule) {
 }
 
 TEST(OperatorPowers, TooFewReadingsShareByTime) {
-  OperatorQuestion question{{"a", "b"}, {{0, within(0, 1), 1}, {1, within(1, 4), 1}}, {{within(0, 2), 100}}, within(0, 4), {}, false, {}};
+  OperatorQuestion question{{"a", "b"}, {{0, within(0, 1), 1}, {1, within(1, 4), 1}}, {{within(0, 2), 100}}, within(0, 4), {}, false, {}, false};
   question.whole = {joules(400), joules(390), joules(410)};
   const OperatorPowers powers = solve_operators(question);
   EXPECT_FALSE(powers.solved);
-  EXPECT_EQ(powers.energy[0], joules(100));
-  EXPECT_EQ(powers.energy[1], joules(300));
-  EXPECT_EQ(powers.energy[2], Energy{});
+  EXPECT_EQ(powers.parts[0].energy.value, joules(100));
+  EXPECT_EQ(powers.parts[1].energy.value, joules(300));
+  EXPECT_EQ(powers.parts[2].energy.value, Energy{});
 }
 
 TEST(OperatorPowers, NothingRanGivesAllToTheGaps) {
-  OperatorQuestion question{{}, {}, {}, within(0, 10), {joules(50), joules(50), joules(50)}, false, {}};
+  OperatorQuestion question{{}, {}, {}, within(0, 10), {joules(50), joules(50), joules(50)}, false, {}, false};
   for (int i = 0; i < 10; ++i) question.readings.push_back({within(i, i + 1), 5.0 + 0.01 * (i % 3)});
   const OperatorPowers powers = solve_operators(question);
-  ASSERT_EQ(powers.energy.size(), 1U);
-  EXPECT_EQ(powers.energy[0], joules(50));
+  ASSERT_EQ(powers.parts.size(), 1U);
+  EXPECT_EQ(powers.parts[0].energy.value, joules(50));
 }
 
 // Four cores: 30 W static, region a 10 W a core on two cores, b 20 W on one; both may run at once.
@@ -150,7 +171,7 @@ TEST(OperatorPowers, ThreadsOnCoresAddUpOnAStaticPower) {
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> evenly(0, 1);
   std::normal_distribution<double> noise(0, 1);
-  OperatorQuestion question{{"a", "b"}, {}, {}, within(0, 200), {}, true, {}};
+  OperatorQuestion question{{"a", "b"}, {}, {}, within(0, 200), {}, true, {}, false};
   std::vector<Activity> all;
   for (double t = 0; t < 199; t += 0.05 + 0.1 * evenly(random)) all.push_back({0, within(t, t + 0.04), 2});
   for (double t = 0; t < 199; t += 0.03 + 0.2 * evenly(random)) all.push_back({1, within(t, t + 0.025), 1});
@@ -176,7 +197,7 @@ TEST(OperatorPowers, ThreadsOnCoresAddUpOnAStaticPower) {
 
 // Two operators that always follow each other, each 5 ms, seen by windows that hold both: only their mean is known.
 TEST(OperatorPowers, ColumnsThatAreTheSameAreOneGroup) {
-  OperatorQuestion question{{"a", "b", "c"}, {}, {}, within(0, 40), {}, false, {}};
+  OperatorQuestion question{{"a", "b", "c"}, {}, {}, within(0, 40), {}, false, {}, false};
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 1);
   double whole = 0;
@@ -195,7 +216,7 @@ TEST(OperatorPowers, ColumnsThatAreTheSameAreOneGroup) {
   EXPECT_NE(powers.group_of[0], powers.group_of[2]);
   EXPECT_NEAR(to_watts(powers.groups[powers.group_of[0]].power), 200, 5);
   EXPECT_NEAR(to_watts(powers.groups[powers.group_of[2]].power), 150, 3);
-  EXPECT_EQ(powers.energy[0], powers.energy[1]);  // by time, within the group: equal but for a microjoule
+  EXPECT_EQ(powers.parts[0].energy.value, powers.parts[1].energy.value);  // by time, within the group: equal but for a microjoule
 }
 
 TEST(Mixes, ShareAWindowByWhatRan) {
