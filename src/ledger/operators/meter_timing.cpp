@@ -13,7 +13,7 @@ constexpr double delay_certain = 20;  // twice the logarithm of how much likelie
 // The same of windows. Each has as many columns to fit noise with, so chance alone makes this much of a difference, and what is less apart is not
 // told apart.
 constexpr double window_certain = 20;
-constexpr double doubt = 0.25;        // how likely another window is that the readings do not speak against
+constexpr double doubt = 0.4;         // how likely another window is that the readings do not speak against
 // Averaging windows that sensors of GPUs were found to have. Source: Yang, Adamek, Armour, Part-time power measurements, arXiv 2312.02741.
 const Duration known_windows[] = {milliseconds(10), milliseconds(25), milliseconds(100), seconds(1)};
 

@@ -180,6 +180,12 @@ void add_notes(OperatorPowers& result, const OperatorQuestion& q, const Regressi
     result.notes.push_back(
         fmt::format("the readings fit a meter that averages over {:.0f} ms, and not as long as it is said to: solved for that",
                     to_seconds(result.window) * 1e3));
+  if (!result.doubted.empty()) {
+    std::string windows;
+    for (const Duration window : result.doubted)
+      windows += (windows.empty() ? "" : ", ") + (window == Duration{} ? "as is said of it" : fmt::format("{:.0f} ms", to_seconds(window) * 1e3));
+    result.notes.push_back(fmt::format("the readings do not tell how long the meter averages ({} would fit as well): intervals are wider for it", windows));
+  }
   if (changed)
     result.notes.push_back(
         fmt::format("powers are not the same in both halves (F = {:.1f}): each is a mean over the time, its interval widened by {:.1f}",
@@ -233,6 +239,7 @@ OperatorPowers solve_operators(const OperatorQuestion& question) {
     add_doubt(solved, regress_at(question, other, mixes_at(question, other, doubt.delay), doubt.delay), doubt.weight);
   }
   OperatorPowers result;
+  for (const TimingDoubt& doubt : timing.doubts) result.doubted.push_back(doubt.window);
   result.delay = timing.delay, result.window = timing.window;
   return with_powers(question, mixes, solved, std::move(result));
 }

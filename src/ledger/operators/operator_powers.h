@@ -61,6 +61,7 @@ struct OperatorPowers {
   double scale = 1;                     // whole over what the solved powers sum to
   Duration delay;                       // the meter's time less the activities', found and corrected
   Duration window;                      // of the readings, where another fits them than they are said to have; else 0
+  std::vector<Duration> doubted;        // other windows that fit the readings as well; 0: the one that they are said to have
   std::size_t readings = 0;
   std::vector<std::string> notes;       // "3 kinds cannot be told apart ...", "the powers changed ..."
 };

@@ -208,4 +208,13 @@ inline void add_score(SyntheticScore& score, const SyntheticGpu& gpu, const Oper
   score.warned += std::ranges::any_of(powers.notes, [](const std::string& note) { return !note.starts_with("cannot be told apart"); });
 }
 
+// The same world with other errors of its meter. The mixes of its readings stay, so that it need not be made anew.
+inline void draw_again(const SyntheticWorld& world, const SyntheticGpu& gpu, Mixes& mixes, std::mt19937_64& random) {
+  std::normal_distribution<double> error(0, world.noise_watts);
+  for (std::size_t i = 0; i < mixes.rows(); ++i) {
+    mixes.watts[i] = error(random);
+    for (std::size_t k = 0; k <= mixes.kinds; ++k) mixes.watts[i] += mixes.row(i)[k] * gpu.watts[k];
+  }
+}
+
 }  // namespace joulery
