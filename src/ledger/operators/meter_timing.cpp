@@ -137,10 +137,15 @@ Regression regress_at(const OperatorQuestion& q, std::span<const PowerReading> r
 MeterTiming find_timing(const OperatorQuestion& question) {
   if (question.readings.size() < question.kinds.size() + 20) return {};
   const std::vector<TimingFit> fits = fits_of(question);
+  if (fits.size() == 1) return {fits[0].delay, {}, {}};
+  // Readings whose errors last (a drift, powers that change) say less than as many independent ones.
+  const Mixes mixes = mixes_at(question, question.readings, fits[0].delay);
+  const Regression said = regress(mixes.shares, mixes.kinds + 1, mixes.watts);
+  const double told = said.roughness > 0 ? std::min(1.0, said.noise * said.noise / (said.roughness * said.roughness)) : 1;
   // Twice the logarithm of how much likelier a fit is than another, with normal errors whose size is not known.
   const auto likelier = [&](const TimingFit& fit, const TimingFit& than) {
     if (fit.misfit <= 0) return than.misfit > 0 ? std::numeric_limits<double>::infinity() : 0;
-    return static_cast<double>(question.readings.size()) * std::log(than.misfit / fit.misfit);
+    return told * static_cast<double>(question.readings.size()) * std::log(than.misfit / fit.misfit);
   };
   const auto least = std::ranges::min_element(fits, {}, &TimingFit::misfit);
   const TimingFit chosen = likelier(*least, fits[0]) > window_certain ? *least : fits[0];
