@@ -14,7 +14,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3 (>= 3.9), libcurl4, libbpf1")  # loaded at run time: meters over a network, eBPF
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3 (>= 3.9), libcurl4, libssl3, libbpf1")  # loaded at run time: meters over a network, a proxy before https, eBPF
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_STRIP_FILES ON)
 include(CPack)

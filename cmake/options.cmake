@@ -1,6 +1,6 @@
 # How everything is compiled. g++ 12 builds; clang 19 lints, fuzzes and runs the thread sanitizer; both on libstdc++ 12.
 option(JOULERY_TESTS "Build the tests" ON)
-option(JOULERY_FUZZ "Build the fuzz targets (clang only)" OFF)
+option(JOULERY_FUZZ "Build the fuzz targets too (clang only)" OFF)
 option(JOULERY_BENCH "Build the benchmarks" OFF)
 option(JOULERY_PYTHON "Build the Python module" ON)
 option(JOULERY_STATIC "Link third-party libraries statically (for packages)" OFF)
@@ -23,7 +23,7 @@ target_compile_options(joulery_options INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(joulery_options INTERFACE -Wno-restrict)  # false alarms on std::string in g++ 12 (GCC bug 105329)
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT JOULERY_STATIC)    # cmake/static.cmake says why not there
+if(NOT JOULERY_STATIC)    # cmake/static.cmake says why not there
   # What is marked hot lies side by side, as ld lays it by itself.
   target_link_options(joulery_options INTERFACE -fuse-ld=mold -Wl,-z,keep-text-section-prefix)
 endif()

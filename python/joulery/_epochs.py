@@ -67,11 +67,12 @@ class Epochs:
 
     LOGGED = ("energy_j", "j_per_sample", "watts")
 
-    def __init__(self, trackers="auto", interval=0.1):
+    def __init__(self, trackers="auto", interval=0.1, profile=None):
         self.epochs = []
         self.first = local_rank() == 0
         self._trackers = resolve(trackers) if self.first else []
         self._interval = interval
+        self._profile = profile  # a _profile.Window where `joulery run --profile` asks for one
         self._running = False
         self._step = _joulery.step()
         self._in_step = False
@@ -93,6 +94,8 @@ class Epochs:
         if not self._running:
             return None
         self.step_end()
+        if self._profile is not None:
+            self._profile.end()
         spent = energy() - self._begin
         self._running = False
         if self.first:
@@ -102,6 +105,8 @@ class Epochs:
     # Steps. What a step holds may be known only at its end.
     def step_begin(self, samples=0):
         self.step_end()
+        if self._profile is not None:
+            self._profile.step_begin()
         self._in_step = True
         self.count(samples)
         self._step.__enter__()
@@ -111,6 +116,8 @@ class Epochs:
             self._in_step = False
             self._step.__exit__(None, None, None)
             self.steps += 1
+            if self._profile is not None:
+                self._profile.step_end()
 
     def count(self, samples):
         if samples:

@@ -1,6 +1,7 @@
 """Training loops that a program writes itself: epochs, steps, figures."""
 
 from ._epochs import Epochs, batch_size
+from ._profile import window
 
 
 class Loader:
@@ -59,8 +60,10 @@ class Loop:
     `figures` are those of each epoch, as in the callbacks: epoch, energy_j, j_per_sample, watts ...
     """
 
+    _FRAMEWORK = None  # whose profiler `joulery run --profile` starts
+
     def __init__(self, trackers="auto", interval=0.1):
-        self._epochs = Epochs(trackers, interval)
+        self._epochs = Epochs(trackers, interval, window(self._FRAMEWORK))
         self.total = None
         self._metrics = {}
 

@@ -24,6 +24,8 @@ class _JaxStep(_Step):
 class Energy(Loop):
     """The energy of a training loop, by epoch: epochs(), steps(), step(), log(), figures, total."""
 
+    _FRAMEWORK = "jax"
+
     def step(self, samples=0):
         """A with block as one step; its ready() waits for what was computed in it."""
         return _JaxStep(self._epochs, samples, None)

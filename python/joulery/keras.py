@@ -7,9 +7,15 @@ except ImportError:  # Keras 2, as TensorFlow brought it along
 
 from ._epochs import Epochs
 from ._loop import Loop as _Loop
+from ._profile import window
 from ._worth import Worth
 
 __all__ = ["Energy", "Loop", "StopWhenEnergyNotWorthIt"]
+
+
+def _backend():
+    """What Keras computes with: tensorflow, torch or jax."""
+    return keras.backend.backend()
 
 
 class Energy(keras.callbacks.Callback):
@@ -23,7 +29,7 @@ class Energy(keras.callbacks.Callback):
     def __init__(self, samples=None, trackers="auto", interval=0.1):
         super().__init__()
         self._samples = samples
-        self._epochs = Epochs(trackers, interval)
+        self._epochs = Epochs(trackers, interval, window(_backend()))
         self._counted = None
         self.total = None  # of the last training, a joulery Spent
 
@@ -113,3 +119,5 @@ class Loop(_Loop):
             train_step(x, y)
         energy.log(accuracy=accuracy.result())
     """
+
+    _FRAMEWORK = _backend()

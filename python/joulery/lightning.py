@@ -6,6 +6,7 @@ except ImportError:
     from pytorch_lightning.callbacks import Callback
 
 from ._epochs import Epochs, batch_size
+from ._profile import window
 from ._worth import Worth
 
 __all__ = ["Energy", "StopWhenEnergyNotWorthIt"]
@@ -19,7 +20,7 @@ class Energy(Callback):
     """
 
     def __init__(self, trackers=None, interval=0.1):
-        self._epochs = Epochs(trackers, interval)
+        self._epochs = Epochs(trackers, interval, window("torch"))
         self._steps_taken = 0
         self.total = None  # of the last training, a joulery Spent
 

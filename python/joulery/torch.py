@@ -29,6 +29,8 @@ class Energy(Loop):
     waits for the GPU at the end of each step: exact steps, and a little slower. Sums over many steps, and epochs, need it not.
     """
 
+    _FRAMEWORK = "torch"
+
     def __init__(self, sync=False, trackers="auto", interval=0.1):
         super().__init__(trackers, interval)
         self._sync = sync

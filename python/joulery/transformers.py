@@ -3,6 +3,7 @@
 from transformers import TrainerCallback
 
 from ._epochs import Epochs
+from ._profile import window
 from ._worth import Worth
 
 __all__ = ["Energy", "StopWhenEnergyNotWorthIt"]
@@ -18,7 +19,7 @@ class Energy(TrainerCallback):
     _NOT_SUCCESS = ("epoch", "total_flos", "learning_rate", "grad_norm", "step")
 
     def __init__(self, trackers="auto", interval=0.1):
-        self._epochs = Epochs(trackers, interval)
+        self._epochs = Epochs(trackers, interval, window("torch"))
         self._left = None   # samples of this epoch that no step has had yet, where the loader tells
         self.total = None   # of the last training, a joulery Spent
 

@@ -3,22 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include "app/command.h"
 #include "app/command_line.h"
-#include "app/idle_memory.h"
 #include "app/measurement.h"
-#include "app/user_folders.h"
-#include "app/version.h"
+#include "app/run_opening.h"
 #include "core/units.h"
 #include "judge/flame.h"
 #include "ledger/sample_energy.h"
 #include "publish/flame.h"
 #include "publish/flame_picture.h"
-#include "sense/host/cpu_identity_reader.h"
-#include "sense/host/machine_kind_reader.h"
 #include "sense/meters.h"
 #include "watch/program.h"
 #include "watch/stacks/name_stacks.h"
@@ -26,13 +21,10 @@
 namespace joulery {
 namespace {
 
-struct FlameOptions {
-  std::string recording, interval = "100ms", svg, html, folded, json, summary, sysroot;
+struct FlameOptions : RunWords {
+  std::string recording, svg, html, folded, json, summary;
   int rate = 199, top = 25;
   bool quiet = false;
-  FormChoice form;
-  FactorWords factors;
-  std::vector<std::string> sets, command;
 };
 
 void declare(CLI::App& app, FlameOptions& o) {
@@ -52,25 +44,13 @@ void declare(CLI::App& app, FlameOptions& o) {
   add_set_option(app, o.sets);
 }
 
-// Options end at "--", or at the first word that is neither an option nor an option's value.
 std::optional<int> parse_flame(std::vector<std::string> arguments, FlameOptions& o) {
   CLI::App app("Runs a command and tells which of its functions burnt its CPU energy, by sampling stacks.", "joulery flame");
   app.footer(
       "Usage: joulery flame [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to "
       "stderr.");
   declare(app, o);
-  app.prefix_command();
-  const auto dashes = std::ranges::find(arguments, "--");
-  if (const auto code = parse(app, {arguments.begin(), dashes})) return code;
-  const std::vector<std::string> rest = app.remaining();
-  if (dashes != arguments.end() && !rest.empty())
-    return complain(
-        "flame", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"},
-        exit_usage);
-  o.command = dashes != arguments.end() ? std::vector<std::string>(dashes + 1, arguments.end()) : rest;
-  if (o.command.empty())
-    return complain("flame", {ErrorCode::usage, "no command to run", "", "joulery flame [options] -- CMD"}, exit_usage);
-  return std::nullopt;
+  return parse_before_command(app, "flame", std::move(arguments), o.command);
 }
 
 FrameKind kind_of(StackFrameKind kind) {
@@ -135,30 +115,14 @@ class FlameRunner {
 
  private:
   std::optional<int> prepare() {
-    const auto refuse = [](const Error& error) { return complain("flame", error, exit_usage); };
-    const auto interval = parse_interval(o_.interval);
-    if (!interval) return refuse(interval.error());
-    if (const auto there = check_sysroot(o_.sysroot); !there) return refuse(there.error());
-    const auto style = style_for(o_.form, STDERR_FILENO);
-    if (!style) return refuse(style.error());
-    const auto settings = settings_with(o_.factors, o_.sets);
-    if (!settings) return refuse(settings.error());
-    const auto choices = choices_from(*settings, o_.factors.estimate);
-    if (!choices) return refuse(choices.error());
+    auto opening = open_run(o_);
+    if (!opening) return complain("flame", opening.error(), exit_usage);
     if (const auto allowed = check_sampling(); !allowed) return complain("flame", allowed.error(), exit_own_failure);
-    style_ = *style;
-    discovery_ = discover(machine_, *settings, Look::quick);
+    style_ = opening->style;
+    discovery_ = discover(machine_, opening->settings, Look::quick);
     plan_.command = o_.command;
-    plan_.interval = *interval;
-    plan_.facts.version = version;
-    plan_.facts.command = o_.command;
-    plan_.facts.interval = *interval;
-    plan_.facts.machine = read_cpu_identity(machine_);
-    plan_.facts.kind = read_machine_kind(machine_);
-    plan_.facts.missing = missing_parts(discovery_);
-    plan_.facts.factors = choices->factors;
-    plan_.facts.fill = choices->fill.value_or(Fill::automatic);
-    plan_.facts.idle = recall_idle(discovery_);
+    plan_.interval = opening->interval;
+    plan_.facts = facts_beforehand(o_.command, opening->interval, machine_, discovery_, opening->choices);
     plan_.environment = {{"PYTHONPERFSUPPORT", "1"}};
     plan_.started = [this](std::int32_t pid) {
       auto sampler = StackSampler::start(pid, o_.rate);
@@ -170,12 +134,7 @@ class FlameRunner {
     return std::nullopt;
   }
 
-  Result<std::string> recording_path() const {
-    if (!o_.recording.empty()) return o_.recording;
-    auto folder = make_passing_folder();
-    if (!folder) return folder;
-    return *folder + "/flame.joulery";
-  }
+  Result<std::string> recording_path() const { return o_.recording.empty() ? passing_recording() : Result<std::string>(o_.recording); }
 
   Result<void> tell(const std::string& recording) {
     if (!sampler_) return std::unexpected(not_sampled_);
@@ -245,9 +204,7 @@ class FlameRunner {
   }
 
   void forget(const std::string& path) const {
-    if (!o_.recording.empty()) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(std::filesystem::path(path).parent_path(), ignored);
+    if (o_.recording.empty()) forget_passing(path);
   }
 
   FlameOptions o_;

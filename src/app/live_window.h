@@ -12,10 +12,13 @@ namespace joulery {
 
 class LiveWindow final : public RoundConsumer {
  public:
-  // Keeps `rounds` rounds of each device: enough to see whether a counter fell or only stumbled.
-  LiveWindow(std::vector<RecordedDevice> devices, std::size_t rounds);
+  // Keeps `rounds` rounds of each device: enough to see whether a counter fell or only stumbled. A device that only counts loses
+  // nothing between two rounds that are kept, so of its rounds those at least `spacing` apart do, as far as no counter wraps sooner.
+  LiveWindow(std::vector<RecordedDevice> devices, std::size_t rounds, Duration spacing = {});
 
-  void take(const Round& round) override;
+  [[gnu::hot]] void take(const Round& round) override {
+    if (round.deadline >= next_[round.device]) keep(round);
+  }
   void missed(std::size_t, MonoTime, std::int64_t) override {}
   void suspended(const Suspension& suspension) override;
 
@@ -26,9 +29,13 @@ class LiveWindow final : public RoundConsumer {
   MonoTime complete_until() const;
 
  private:
+  void keep(const Round& round);
+
   using Readings = std::vector<Reading>;
   std::vector<RecordedDevice> devices_;
-  std::size_t most_;
+  std::vector<std::size_t> most_;             // by device: rounds that are kept
+  std::vector<Duration> spacing_;             // by device: between rounds that are kept
+  std::vector<MonoTime> next_;                // by device: no round before is kept; only its sampling thread looks
   std::vector<bool> awaited_;                 // by device: whether complete_until() waits for it
   mutable std::mutex mutex_;
   std::vector<std::deque<Readings>> rounds_;  // by device

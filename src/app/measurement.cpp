@@ -28,8 +28,10 @@ namespace {
 
 constexpr Duration marks_period = milliseconds(100);   // a thread's lane holds 8,192 marks
 constexpr Duration quiet_period = milliseconds(250);   // where no program marks yet; whoever begins to has filled no lane by then
-constexpr Duration flush_period = milliseconds(1000);
+constexpr Duration flush_period =
+    milliseconds(980);  // a kill loses the last second at most, and rounds are handed on some milliseconds late
 constexpr Duration asked_period = milliseconds(190);   // every second look: how often a program that asks is told what it has burnt
+constexpr Duration often_enough = milliseconds(20);    // of the rounds of a device that only counts, to tell what was burnt so far
 
 // What is known of a device from the start: functions that its driver lacks, whose energy it counts.
 void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
@@ -44,7 +46,7 @@ void note_remarks(RecordingWriter& writer, const std::vector<Device>& devices) {
 class Watcher {
  public:
   Watcher(const MeasurementPlan& plan, std::vector<RecordedDevice> devices, const Progress& progress, EnergyTeller* program)
-      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval)),
+      : window_(std::move(devices), LiveEnergy::rounds_for(plan.interval), often_enough),
         burnt_(make(plan)),
         shown_(burnt_),
         progress_(progress),

@@ -31,7 +31,7 @@ Result<void> write_flame(const ProfiledRun& run, const std::string& path) {
 
 std::string efficiency_told(const ProfiledRun& run, const FormChoice& form, double samples, const TextStyle& style) {
   const Efficiency report = make_efficiency(run.profile(), run.account(), samples);
-  return form.json ? efficiency_json(report) : form.html ? efficiency_html(report) : efficiency_text(report, style);
+  return form.json ? efficiency_json(report) : form.html ? efficiency_html(report, run.trace()) : efficiency_text(report, style);
 }
 
 }  // namespace

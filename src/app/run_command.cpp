@@ -1,5 +1,4 @@
 // `joulery run -- CMD`: runs a command as if nobody stood beside it, and tells what it used.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,30 +17,23 @@
 #include "app/held_limits.h"
 #include "app/idle_memory.h"
 #include "app/measurement.h"
+#include "app/run_opening.h"
 #include "app/run_profile.h"
-#include "app/user_folders.h"
-#include "app/version.h"
 #include "core/units.h"
 #include "publish/progress.h"
 #include "publish/repeats.h"
-#include "sense/host/cpu_identity_reader.h"
 #include "sense/host/host_identity_reader.h"
-#include "sense/host/machine_kind_reader.h"
 #include "sense/meters.h"
 #include "watch/program.h"
 
 namespace joulery {
 namespace {
 
-struct RunOptions {
-  std::string output, interval = "100ms", baseline, unit = "unit", sysroot, summary, limits, profile;
+struct RunOptions : RunWords {
+  std::string output, baseline, unit = "unit", summary, limits, profile;
   std::optional<double> work;
   bool no_save = false, quiet = false;
   int repeats = 1, warmup = 0;
-  FormChoice form;
-  FactorWords factors;
-  std::vector<std::string> sets;
-  std::vector<std::string> command;
 };
 
 void declare(CLI::App& app, RunOptions& o) {
@@ -70,24 +62,12 @@ void declare(CLI::App& app, RunOptions& o) {
   add_set_option(app, o.sets);
 }
 
-// Options end at "--", or at the first word that is neither an option nor an option's value.
 std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) {
   CLI::App app("Runs a command and reports its energy, by component and phase.", "joulery run");
   app.footer(
       "Usage: joulery run [options] -- CMD...\nCMD keeps its input, output, terminal, signals and exit code; the summary goes to stderr.");
   declare(app, o);
-  app.prefix_command();
-  const auto dashes = std::ranges::find(arguments, "--");
-  const std::vector<std::string> after(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-  const bool separated = dashes != arguments.end();
-  if (const auto code = parse(app, {arguments.begin(), dashes})) return code;
-  const std::vector<std::string> rest = app.remaining();
-  if (separated && !rest.empty()) {
-    return complain(
-        "run", {ErrorCode::usage, fmt::format("not an option: '{}'", rest.front()), "", "options stand before --, the command after it"},
-        exit_usage);
-  }
-  o.command = separated ? after : rest;
+  if (const auto code = parse_before_command(app, "run", std::move(arguments), o.command)) return code;
   if (o.repeats > 1 && (o.form.csv || o.form.markdown || o.form.html))
     return complain("run",
                     {ErrorCode::usage, "a series of runs is told as text or --json only", "--repeat",
@@ -97,33 +77,7 @@ std::optional<int> parse_run(std::vector<std::string> arguments, RunOptions& o) 
     return complain("run",
                     {ErrorCode::usage, "a profile is told as text, of one run", "--profile", "joulery profile --json tells it otherwise"},
                     exit_usage);
-  if (o.command.empty()) return complain("run", {ErrorCode::usage, "no command to run", "", "joulery run [options] -- CMD"}, exit_usage);
   return std::nullopt;
-}
-
-// "2026-03-01T141503-python3-4711.joulery" in the user's data folder, with a number where that name is taken.
-Result<std::string> default_recording(const std::string& program) {
-  const std::filesystem::path folder = user_data_folder();
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed)
-    return fail(ErrorCode::permission, "cannot make the folder for recordings: " + failed.message(), folder,
-                "give a file with -o, or --no-save");
-  // The process id keeps runs apart that start in the same second; the number, repeats of one run.
-  const std::string name = fmt::format("{:%Y-%m-%dT%H%M%S}-{}-{}", fmt::localtime(std::time(nullptr)),
-                                       std::filesystem::path(program).filename().string(), ::getpid());
-  for (int n = 1; n < 10000; ++n) {
-    const std::string path = folder / fmt::format("{}{}.joulery", name, n == 1 ? "" : fmt::format("-{}", n));
-    if (!std::filesystem::exists(path)) return path;
-  }
-  return fail(ErrorCode::io, "no free name for a recording", folder.string(), "give a file with -o");
-}
-
-// A file that nobody else knows, for --no-save.
-Result<std::string> passing_recording() {
-  auto folder = make_passing_folder();
-  if (!folder) return folder;
-  return *folder + "/run.joulery";
 }
 
 std::string numbered(const std::string& path, int n, int of) {
@@ -196,44 +150,29 @@ class Runner {
 
   std::optional<int> prepare() {
     const auto refuse = [](const Error& error) { return complain("run", error, exit_usage); };
-    const auto interval = parse_interval(o_.interval);
-    if (!interval) return refuse(interval.error());
+    auto opening = open_run(o_);
+    if (!opening) return refuse(opening.error());
     const auto baseline = o_.baseline.empty() ? Result<Duration>(Duration{}) : parse_duration(o_.baseline);
     if (!baseline) return refuse({baseline.error().code, baseline.error().what, "--baseline", baseline.error().hint});
-    if (const auto there = check_sysroot(o_.sysroot); !there) return refuse(there.error());
-    const auto style = style_for(o_.form, STDERR_FILENO);
-    if (!style) return refuse(style.error());
-    const auto settings = settings_with(o_.factors, o_.sets);
-    if (!settings) return refuse(settings.error());
-    const auto choices = choices_from(*settings, o_.factors.estimate);
-    if (!choices) return refuse(choices.error());
     if (!o_.limits.empty()) {
       auto requests = parse_limit_requests(o_.limits);
       if (!requests)
         return refuse({requests.error().code, requests.error().what, "--power-limit " + requests.error().where, requests.error().hint});
       requests_ = *std::move(requests);
     }
-    settings_ = *settings;
-    style_ = *style;
+    settings_ = std::move(opening->settings);
+    style_ = opening->style;
     if (!o_.profile.empty()) {
       auto folder = offer_profile_folder(o_.profile);
       if (!folder) return complain("run", folder.error(), exit_own_failure);
       o_.profile = std::move(*folder);
     }
-    discovery_ = discover(machine_, *settings, Look::quick);
+    discovery_ = discover(machine_, settings_, Look::quick);
     plan_.command = o_.command;
-    plan_.interval = *interval;
+    plan_.interval = opening->interval;
     plan_.baseline = *baseline;
-    plan_.facts.version = version;
-    plan_.facts.command = o_.command;
-    plan_.facts.interval = *interval;
-    plan_.facts.machine = read_cpu_identity(machine_);
-    plan_.facts.kind = read_machine_kind(machine_);
+    plan_.facts = facts_beforehand(o_.command, opening->interval, machine_, discovery_, opening->choices);
     plan_.facts.host = read_host_identity(machine_);
-    plan_.facts.missing = missing_parts(discovery_);
-    plan_.facts.factors = choices->factors;
-    plan_.facts.fill = choices->fill.value_or(Fill::automatic);
-    plan_.facts.idle = recall_idle(discovery_);
     if (const auto gpus = read_cuda_gpus(machine_)) plan_.facts.notes = gpu_notes(*gpus, cuda_environment(gpus->driver));
     std::ranges::move(agent_notes(discovery_.devices), std::back_inserter(plan_.facts.notes));
     if (o_.work) plan_.facts.work = {{o_.unit, *o_.work}};
@@ -251,7 +190,7 @@ class Runner {
   Result<std::string> recording_path(int n) const {
     if (o_.no_save) return passing_recording();
     if (!o_.output.empty()) return numbered(o_.output, n, o_.repeats);
-    return default_recording(o_.command.front());
+    return new_recording(std::filesystem::path(o_.command.front()).filename().string());
   }
 
   MeasurementEnd measure_one(const std::string& path) {
@@ -290,9 +229,7 @@ class Runner {
   }
 
   void forget(const std::string& path) const {
-    if (!o_.no_save) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(std::filesystem::path(path).parent_path(), ignored);
+    if (o_.no_save) forget_passing(path);
   }
 
   void print(const std::string& text) {

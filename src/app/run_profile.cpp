@@ -31,7 +31,9 @@ Result<std::string> offer_profile_folder(const std::string& folder) {
 }
 
 Result<std::string> told_profile(const std::string& folder, const std::string& recording, WallTime begin, const TextStyle& style) {
-  const std::string hint = std::string("let its profiler write to $") + profile_variable + "; joulery-run(1) shows how";
+  const std::string hint = std::string("add a hook of the package joulery to its training, such as ") +
+                           "model.fit(..., callbacks=[joulery.keras.Energy()]), or let its profiler write to $" + profile_variable +
+                           "; joulery-run(1) shows both";
   const auto trace = newest_trace(folder);
   if (!trace || written_at(*trace) < begin) return fail(ErrorCode::not_found, "the command wrote no profile", folder, hint);
   const auto profiled = ProfiledRun::load({*trace, recording, "auto"});

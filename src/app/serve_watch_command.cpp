@@ -8,28 +8,24 @@
 
 #include "app/agent_notes.h"
 #include "app/command.h"
-#include "app/idle_memory.h"
-#include "app/measurement.h"
+#include "app/run_opening.h"
 #include "app/serve/proxied_server.h"
 #include "app/serve/scraped_server.h"
 #include "app/serve/serve_options.h"
 #include "app/serve/serve_session.h"
-#include "app/user_folders.h"
-#include "app/version.h"
 #include "core/units.h"
 #include "factors/carbon.h"
 #include "publish/numbers.h"
 #include "publish/progress.h"
 #include "publish/serving.h"
-#include "sense/host/cpu_identity_reader.h"
-#include "sense/host/machine_kind_reader.h"
 #include "sense/meters.h"
 #include "watch/signal_gate.h"
 
 namespace joulery {
 namespace {
 
-constexpr Duration flush_period = milliseconds(1000);
+constexpr Duration flush_period =
+    milliseconds(980);  // a kill loses the last second at most, and rounds are handed on some milliseconds late
 
 int refuse(const Error& error) { return complain("serve-watch", error, error.code == ErrorCode::usage ? exit_usage : 1); }
 
@@ -74,8 +70,8 @@ class Watch {
     const auto colon = o_.proxy.rfind(':');
     if (colon == std::string::npos || colon + 1 == o_.proxy.size() || o_.proxy.ends_with(']'))
       return complain("serve-watch", {ErrorCode::usage, "the proxy needs a port", o_.proxy, "--proxy 127.0.0.1:8001"}, exit_usage);
-    auto upstream = Upstream::parse(o_.upstream);
-    if (!upstream) return complain("serve-watch", {ErrorCode::usage, upstream.error(), "--upstream", ""}, exit_usage);
+    auto upstream = Upstream::open(o_.upstream, o_.trust);
+    if (!upstream) return complain("serve-watch", upstream.error(), exit_usage);
     const auto listen = ListenAddress::parse(colon == 0 ? "127.0.0.1" + o_.proxy : o_.proxy);
     if (!listen) return complain("serve-watch", listen.error(), exit_usage);
     server_ = std::make_unique<ProxiedServer>(*listen, *std::move(upstream), o_.log);
@@ -95,16 +91,8 @@ class Watch {
   }
 
   RunFacts facts(const Discovery& discovery) const {
-    RunFacts facts;
-    facts.version = version;
-    facts.command = {"serve-watch", !o_.proxy.empty() ? o_.upstream : !o_.endpoint.empty() ? o_.endpoint : o_.server};
-    facts.interval = o_.interval;
-    facts.machine = read_cpu_identity(machine_);
-    facts.kind = read_machine_kind(machine_);
-    facts.missing = missing_parts(discovery);
-    facts.factors = choices_.factors;
-    facts.fill = choices_.fill.value_or(Fill::automatic);
-    facts.idle = recall_idle(discovery);
+    const std::string& watched = !o_.proxy.empty() ? o_.upstream : !o_.endpoint.empty() ? o_.endpoint : o_.server;
+    RunFacts facts = facts_beforehand({"serve-watch", watched}, o_.interval, machine_, discovery, choices_);
     facts.notes = agent_notes(discovery.devices);
     return facts;
   }
@@ -226,16 +214,12 @@ class Watch {
   }
 
   Result<std::string> recording_path() const {
-    if (!o_.no_save) return o_.output.empty() ? new_serve_recording() : Result<std::string>(o_.output);
-    auto folder = make_passing_folder();
-    if (!folder) return folder;
-    return *folder + "/serve.joulery";
+    if (o_.no_save) return passing_recording();
+    return o_.output.empty() ? new_recording("serve-watch") : Result<std::string>(o_.output);
   }
 
   void forget() const {
-    if (!o_.no_save || recording_.empty()) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(std::filesystem::path(recording_).parent_path(), ignored);
+    if (o_.no_save && !recording_.empty()) forget_passing(recording_);
   }
 
   ServeOptions o_;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <ranges>
 #include <string_view>
 
 #include "core/units.h"
@@ -14,6 +16,10 @@ namespace {
 constexpr std::size_t most_operators = 15;
 constexpr double worth_telling = 0.02;   // share of the time
 constexpr double low_occupancy = 0.25;
+// A call of the runtime that happens once and lasts far longer than its function's others makes a context or loads code: it launches nothing.
+constexpr std::int64_t least_start_up_ns = 1'000'000;
+constexpr std::int64_t far_longer = 10;  // times the second longest
+constexpr std::size_t start_ups_named = 3;
 
 // Ranges in which a loop waits for its next batch: PyTorch's DataLoader, tf.data's iterators.
 bool is_input_wait(std::string_view name) {
@@ -26,8 +32,23 @@ struct Sum {
   void add(const ProfileEvent& event) { ++count, ns += event.duration; }
 };
 
+// The calls of one function of the runtime.
+struct Calls {
+  Sum all;
+  std::int64_t longest_ns = 0, second_ns = 0;
+
+  void add(const ProfileEvent& event) {
+    all.add(event);
+    second_ns = std::max(second_ns, std::min(longest_ns, event.duration));
+    longest_ns = std::max(longest_ns, event.duration);
+  }
+  bool has_start_up() const { return longest_ns >= least_start_up_ns && longest_ns / far_longer >= second_ns; }
+};
+
 struct Sums {
-  Sum kernels, pageable, syncs, runtime, input;
+  Sum kernels, pageable, syncs, input;
+  Sum runtime, start_up;  // launches and what belongs to them; one-off calls
+  std::vector<std::pair<std::int64_t, NameId>> start_ups;  // ns, the longest first
   std::int64_t input_until = INT64_MIN, sync_until = INT64_MIN;
   std::map<int, std::pair<double, double>> occupancy;  // of each device: occupied ns, ns
 };
@@ -39,8 +60,20 @@ void add_outermost(Sum& sum, std::int64_t& until, const ProfileEvent& event) {
   until = event.end();
 }
 
+void split_runtime(Sums& sums, const std::map<NameId, Calls>& runtime) {
+  for (const auto& [name, calls] : runtime) {
+    sums.runtime.count += calls.all.count, sums.runtime.ns += calls.all.ns;
+    if (!calls.has_start_up()) continue;
+    sums.runtime.count -= 1, sums.runtime.ns -= calls.longest_ns;
+    sums.start_up.count += 1, sums.start_up.ns += calls.longest_ns;
+    sums.start_ups.emplace_back(calls.longest_ns, name);
+  }
+  std::ranges::sort(sums.start_ups, std::greater{});
+}
+
 Sums sums_of(const Profile& profile) {
   Sums sums;
+  std::map<NameId, Calls> runtime;
   std::map<NameId, bool> input;
   for (const ProfileTrack& track : profile.tracks) {
     if (track.kind == TrackKind::summary) continue;
@@ -55,7 +88,7 @@ Sums sums_of(const Profile& profile) {
         all += static_cast<double>(event.duration);
       }
       if (event.kind == EventKind::copy && profile.name(event.name).find("ageable") != std::string_view::npos) sums.pageable.add(event);
-      if (event.kind == EventKind::runtime) sums.runtime.add(event);
+      if (event.kind == EventKind::runtime) runtime[event.name].add(event);
       if (event.kind == EventKind::sync && track.device < 0) add_outermost(sums.syncs, sums.sync_until, event);
       if (event.kind == EventKind::op || event.kind == EventKind::annotation || event.kind == EventKind::python) {
         const auto [place, fresh] = input.try_emplace(event.name);
@@ -64,6 +97,7 @@ Sums sums_of(const Profile& profile) {
       }
     }
   }
+  split_runtime(sums, runtime);
   return sums;
 }
 
@@ -90,20 +124,20 @@ class Judge {
     const double length = to_seconds(account_.length), steps = static_cast<double>(result_.steps);
     if (result_.steps > 0) {
       double seconds = 0;
-      std::optional<Energy> energy = Energy{};
+      Energy energy;
+      bool known = true;
       for (const StepLine& step : account_.steps) {
         seconds += to_seconds(step.length);
-        if (energy && step.energy)
-          energy = *energy + *step.energy;
-        else
-          energy.reset();
+        energy += step.energy.value_or(Energy{});
+        known = known && step.energy;
       }
       if (seconds > 0) result_.steps_per_second = steps / seconds;
-      if (energy) result_.joules_per_step = to_joules(*energy) / steps;
+      if (known) result_.joules_per_step = to_joules(energy) / steps;
       if (samples > 0 && result_.steps_per_second) result_.samples_per_second = samples * *result_.steps_per_second;
       if (samples > 0 && result_.joules_per_step) result_.joules_per_sample = *result_.joules_per_step / samples;
     }
     if (sums_.kernels.count > 0 && sums_.runtime.count > 0) result_.launch_per_kernel = nanoseconds(sums_.runtime.ns / sums_.kernels.count);
+    if (sums_.start_up.count > 0) result_.start_up = nanoseconds(sums_.start_up.ns);
     if (sums_.input.count > 0 && length > 0) result_.input_stalled = std::min(1.0, static_cast<double>(sums_.input.ns) * 1e-9 / length);
   }
 
@@ -147,31 +181,43 @@ class Judge {
     return *account_.energy * std::min(1.0, share(time));
   }
 
-  void find(std::string what, const Sum& sum, std::string_view noun, std::string advice) {
+  // "; the longest: cudaFree 6.01 s"
+  std::string longest_start_ups() const {
+    std::string named;
+    for (const auto& [ns, name] : sums_.start_ups | std::views::take(start_ups_named))
+      named += fmt::format("{} {} {}", named.empty() ? "; the longest:" : ",", profile_.name(name), to_text(nanoseconds(ns)));
+    return named;
+  }
+
+  void find(std::string what, const Sum& sum, std::string_view noun, std::string advice, std::string_view more = {}) {
     const Duration time = nanoseconds(sum.ns);
     if (share(time) < worth_telling) return;
-    result_.findings.push_back({std::move(what),
-                                fmt::format("{} {}, {}, {:.1f} % of the time", sum.count, noun, to_text(time), 100 * share(time)),
-                                std::move(advice), time, burnt_in(time)});
+    result_.findings.push_back(
+        {std::move(what),
+         fmt::format("{} {}, {}, {:.1f} % of the time{}", fmt::group_digits(sum.count), noun, to_text(time), 100 * share(time), more),
+         std::move(advice), time, burnt_in(time)});
   }
 
   void add_findings() {
-    find("pageable memory copies", sums_.pageable, "copies", "pin the host's memory (pin_memory=True) and copy with non_blocking=True");
-    find("waits for the device", sums_.syncs, "waits", "avoid .item(), .cpu() and printing of tensors in every step");
-    find("waits for input", sums_.input, "waits", "more loader workers, prefetching, or cheaper preprocessing");
+    find("pageable memory copies", sums_.pageable, "copies", "Pin the host's memory (pin_memory=True) and copy with non_blocking=True");
+    find("waits for the device", sums_.syncs, "waits", "Avoid .item(), .cpu() and printing of tensors in every step");
+    find("waits for input", sums_.input, "waits", "More loader workers, prefetching, or cheaper preprocessing");
     if (sums_.kernels.count > 0)
-      find("launch overhead", sums_.runtime, "runtime calls", "fewer and larger kernels: fuse, compile, use graphs or larger batches");
+      find("launch overhead", sums_.runtime, "runtime calls", "Fewer and larger kernels: fuse, compile, use graphs or larger batches");
+    find("start-up of the runtime", sums_.start_up, "one-off calls",
+         "Paid once: let some steps go by before the profile begins, and weigh it against the length of the whole run",
+         longest_start_ups());
     for (const GapLine& gap : account_.gaps) {
       if (gap.device < 0 || share(gap.time) < worth_telling) continue;
       result_.findings.push_back({fmt::format("device {} idle between kernels", gap.device),
                                   fmt::format("{}, {:.1f} % of the time", to_text(gap.time), 100 * share(gap.time)),
-                                  "keep the device fed: look at input, waits and launches", gap.time, gap.energy});
+                                  "Keep the device fed: look at input, waits and launches", gap.time, gap.energy});
     }
     for (const EfficiencyDevice& device : result_.devices)
       if (device.occupancy && *device.occupancy < low_occupancy)
         result_.findings.push_back({fmt::format("low achieved occupancy on device {}", device.device),
                                     fmt::format("{:.0f} % on the average over its kernels' time", 100 * *device.occupancy),
-                                    "larger batches, or fewer registers and less shared memory per thread",
+                                    "Larger batches, or fewer registers and less shared memory per thread",
                                     {},
                                     device.energy});
     std::ranges::stable_sort(result_.findings, [](const EfficiencyFinding& a, const EfficiencyFinding& b) {

@@ -44,7 +44,8 @@ struct Efficiency {
   std::optional<Energy> energy;
   std::int64_t steps = 0;
   std::optional<double> steps_per_second, samples_per_second, joules_per_step, joules_per_sample;
-  std::optional<Duration> launch_per_kernel;  // time in runtime calls per kernel
+  std::optional<Duration> launch_per_kernel;  // time in runtime calls per kernel, without start_up
+  std::optional<Duration> start_up;  // in one-off runtime calls far longer than their function's others: contexts made, code loaded
   std::optional<Duration> gap_per_step;  // of the accelerators, in which none of their streams ran
   std::optional<double> input_stalled;  // share of the time in which a thread waited for its next batch
   std::vector<EfficiencyDevice> devices;

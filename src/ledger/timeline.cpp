@@ -69,7 +69,7 @@ Quality known_as(const std::string& kind) { return kind == "codecarbon" ? Qualit
 Track track_of(const Channel& channel, const std::vector<MonoTime>& times, Series::Column& column,
                std::span<const Suspension> suspensions) {
   if (channel.behaviour == Behaviour::counter) return unwrap_counter(channel, times, std::move(column.raw), column.reason, suspensions);
-  return integrate_gauge(channel, times, std::move(column.raw), column.reason);
+  return integrate_gauge(channel, times, column.raw, column.reason);
 }
 
 // The busy time of all CPUs from the channel "busy" of node/cpu, a counter of seconds.

@@ -17,7 +17,7 @@ struct Stretches {
   std::vector<Gap> gaps;
 };
 
-Stretches stretches_of(const std::vector<MonoTime>& times, const std::vector<std::int64_t>& raw, std::span<const MissingReason> reasons) {
+Stretches stretches_of(const std::vector<MonoTime>& times, std::span<const std::int64_t> raw, std::span<const MissingReason> reasons) {
   Stretches all;
   std::optional<MissingReason> outage;
   const auto gap = [&](MonoTime end) {
@@ -88,7 +88,7 @@ class Integral {
   double watts_ = 0, total_ = 0, variance_ = 0, known_seconds_ = 0;
 };
 
-void integrate(const Channel& channel, const std::vector<MonoTime>& times, const std::vector<std::int64_t>& raw, Stretch stretch,
+void integrate(const Channel& channel, const std::vector<MonoTime>& times, std::span<const std::int64_t> raw, Stretch stretch,
                Integral& integral) {
   const auto power = [&](std::size_t i) { return static_cast<double>(raw[i]) * channel.unit; };
   const MonoTime begin = times[stretch.first], end = times[stretch.last];
@@ -112,7 +112,7 @@ void integrate(const Channel& channel, const std::vector<MonoTime>& times, const
 
 }  // namespace
 
-Track integrate_gauge(const Channel& channel, const std::vector<MonoTime>& times, std::vector<std::int64_t> raw,
+Track integrate_gauge(const Channel& channel, const std::vector<MonoTime>& times, std::span<const std::int64_t> raw,
                       std::span<const MissingReason> reasons) {
   Stretches stretches = stretches_of(times, raw, reasons);
   Integral integral(channel);

@@ -23,7 +23,7 @@ namespace joulery {
 
 // `raw` in counts of channel.unit watts; a negative value is rubbish. The track's counts are microjoules. `times` must
 // outlive the track. Quality: integrated.
-Track integrate_gauge(const Channel& channel, const std::vector<MonoTime>& times, std::vector<std::int64_t> raw,
+Track integrate_gauge(const Channel& channel, const std::vector<MonoTime>& times, std::span<const std::int64_t> raw,
                       std::span<const MissingReason> reasons);
 
 }  // namespace joulery

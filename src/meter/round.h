@@ -16,7 +16,8 @@ struct Round {
   std::span<const Reading> readings;   // one per channel, in the meter's order; valid during the call only
 };
 
-// Takes rounds from the sampler's threads, one call at a time per device; must not block.
+// Takes rounds from the sampler's threads, one call at a time per device, in their order; must not block. Rounds that are less than
+// some milliseconds apart come together, the first of them so much late.
 class RoundConsumer {
  public:
   virtual ~RoundConsumer() = default;

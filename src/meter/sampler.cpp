@@ -26,6 +26,7 @@ constexpr Duration least_suspension = milliseconds(20);
 constexpr Duration longest_plain_sleep = milliseconds(2);
 // Who uses a device is asked about once a second: a list costs more than a round, and changes slowly.
 constexpr Duration processes_period = milliseconds(950);
+constexpr Duration hand_on_period = milliseconds(16);  // rounds this near each other are handed on together
 constexpr std::chrono::seconds patience_at_start{1};  // with slow devices
 
 // The boot clock is read between two looks at the monotonic one: where the thread was held up meanwhile, look again.
@@ -55,10 +56,11 @@ void forgo_restartable_sequences() {
 }  // namespace
 
 Sampler::Sampler(std::vector<Device>& devices, Duration interval, RoundConsumer& consumer) : devices_(devices), consumer_(consumer) {
-  asked_.resize(devices_.size(), MonoTime{-seconds(3600).base_units()});
   for (const Device& device : devices_) {
     intervals_.push_back(std::max(device.least_interval, safe_interval(device.meter->channels(), interval)));
-    sinks_.emplace_back(device.meter->channels().size());
+    const std::int64_t fit = device.slow ? 1 : hand_on_period.base_units() / intervals_.back().base_units();
+    const auto rounds = static_cast<std::size_t>(std::max<std::int64_t>(fit, 1));
+    batches_.push_back({Sink(device.meter->channels().size(), rounds), std::vector<MonoTime>(rounds)});
   }
 }
 
@@ -80,18 +82,30 @@ std::vector<Sampler::Group> Sampler::groups() const {
 
 // Returns when the last reading was over.
 MonoTime Sampler::read(std::size_t device, MonoTime deadline) {
-  Sink& sink = sinks_[device];
-  sink.start();
-  devices_[device].meter->read(sink);
-  sink.finish();
-  consumer_.take({device, deadline, sink.readings()});
-  if (deadline - asked_[device] < processes_period) return sink.last();
-  ask_for_processes(device, deadline);
-  return mono_now();
+  Batch& batch = batches_[device];
+  batch.sink.start();
+  devices_[device].meter->read(batch.sink);
+  batch.sink.finish();
+  batch.sink.keep();
+  batch.deadlines[batch.rounds++] = deadline;
+  const MonoTime over = batch.sink.last();
+  return batch.rounds < batch.deadlines.size() || hand_on(device) ? over : mono_now();
+}
+
+bool Sampler::hand_on(std::size_t device) {
+  Batch& batch = batches_[device];
+  if (batch.rounds == 0) return true;
+  for (std::size_t i = 0; i < batch.rounds; ++i) consumer_.take({device, batch.deadlines[i], batch.sink.round(i)});
+  const MonoTime last = batch.deadlines[batch.rounds - 1];
+  batch.rounds = 0;
+  batch.sink.clear();
+  if (last - batch.asked < processes_period) return true;
+  ask_for_processes(device, last);
+  return false;
 }
 
 void Sampler::ask_for_processes(std::size_t device, MonoTime now) {
-  asked_[device] = now;
+  batches_[device].asked = now;
   std::vector<DeviceProcess> users;
   devices_[device].meter->processes(users);
   if (!users.empty()) consumer_.processes(device, mono_now(), users);
@@ -110,7 +124,10 @@ void Sampler::start() {
   start_slow(std::move(slow));
   const MonoTime now = mono_now();
   for (const Group& group : fast)
-    for (const std::size_t device : group.devices) read(device, now);
+    for (const std::size_t device : group.devices) {
+      read(device, now);
+      hand_on(device);
+    }
   for (Group& group : fast) threads_.emplace_back([this, group = std::move(group), now] { run(group, now + group.interval); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -134,8 +151,11 @@ void Sampler::stop() {
   ::syscall(SYS_futex, &stop_, FUTEX_WAKE_PRIVATE, INT_MAX);
   threads_.clear();  // joins
   const MonoTime now = mono_now();
-  for (std::size_t i = 0; i < devices_.size(); ++i)
-    if (!devices_[i].slow) read(i, now);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (devices_[i].slow) continue;
+    read(i, now);
+    hand_on(i);
+  }
   slow_threads_.clear();  // each reads its device a last time
   running_ = false;
 }
@@ -184,7 +204,10 @@ void Sampler::run(const Group& group, MonoTime first) {
     const std::int64_t passed = late < 0 ? 0 : (late + interval / 2) / interval;
     if (passed == 0) continue;
     deadline = deadline + nanoseconds(passed * interval);
-    for (const std::size_t device : group.devices) consumer_.missed(device, deadline, passed);
+    for (const std::size_t device : group.devices) {
+      hand_on(device);
+      consumer_.missed(device, deadline, passed);
+    }
   }
 }
 

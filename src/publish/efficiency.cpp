@@ -40,9 +40,9 @@ std::vector<Line> figures(const Efficiency& r) {
   if (r.joules_per_step) lines.emplace_back("A step", to_text(joules(*r.joules_per_step)));
   if (r.joules_per_sample) lines.emplace_back("A sample", to_text(joules(*r.joules_per_sample)));
   if (r.launch_per_kernel) lines.emplace_back("Launch", to_text(*r.launch_per_kernel) + " of runtime calls per kernel");
+  if (r.start_up) lines.emplace_back("Start-up", to_text(*r.start_up) + " in one-off runtime calls");
   if (r.gap_per_step) lines.emplace_back("Gaps", to_text(*r.gap_per_step) + " of idle accelerator per step");
   if (r.input_stalled) lines.emplace_back("Input", percent(*r.input_stalled) + " of the time waited for");
-  for (const EfficiencyDevice& device : r.devices) lines.emplace_back(device_name(device), device_words(device));
   return lines;
 }
 
@@ -65,6 +65,7 @@ std::vector<std::string> groups_of(const Efficiency& r) {
 std::string efficiency_text(const Efficiency& r, const TextStyle& style) {
   std::string out;
   for (const auto& [label, words] : figures(r)) out += labelled(label, words, style);
+  for (const EfficiencyDevice& device : r.devices) out += labelled(device_name(device), device_words(device), style);
   out += "\n  Findings\n";
   if (r.findings.empty()) out += "  none that costs 2 % of the time or more\n";
   for (const EfficiencyFinding& f : r.findings) {
@@ -98,6 +99,7 @@ std::string efficiency_json(const Efficiency& r) {
   optional_number(json, "joules_per_step", r.joules_per_step);
   optional_number(json, "joules_per_sample", r.joules_per_sample);
   optional_number(json, "launch_s_per_kernel", in_seconds(r.launch_per_kernel));
+  optional_number(json, "start_up_s", in_seconds(r.start_up));
   optional_number(json, "gap_s_per_step", in_seconds(r.gap_per_step));
   optional_number(json, "input_stalled", r.input_stalled);
   json.key("devices").begin_array();
@@ -137,29 +139,64 @@ std::string efficiency_json(const Efficiency& r) {
   return json.str() + "\n";
 }
 
-std::string efficiency_html(const Efficiency& r) {
-  const auto safe = [](std::string_view text) { return html_text(printable(text)); };
-  std::string cards, findings, rows, notes;
+namespace {
+
+constexpr int longest_name = 120;  // of a kernel with all its template arguments; the whole name shows where the pointer rests
+
+std::string safe(std::string_view text) { return html_text(printable(text)); }
+
+std::string bytes_or_nothing(const std::optional<std::int64_t>& bytes) { return bytes ? bytes_text(*bytes) : ""; }
+
+std::string devices_table(const Efficiency& r) {
+  std::string rows;
+  for (const EfficiencyDevice& d : r.devices)
+    rows += fmt::format(
+        "<tr><th scope=\"row\">{}{}</th><td>{}</td><td>{}</td><td class=\"wide\">{}</td><td class=\"wide\">{}</td><td "
+        "class=\"wide\">{}</td></tr>\n",
+        device_name(d), d.name.empty() ? "" : " <small>" + safe(d.name) + "</small>", percent(d.busy), safe(or_missing(d.energy)),
+        d.occupancy ? percent(*d.occupancy) : "", bytes_or_nothing(d.peak_used), bytes_or_nothing(d.peak_reserved));
+  return "<h2>Devices</h2>\n<div class=\"scroll\"><table class=\"fold\"><caption>How long each was busy, what it burnt, and how full it "
+         "was at "
+         "most.</caption><thead><tr><th>device</th><th>busy</th><th>energy</th><th>occupancy</th><th>memory used</th><th>reserved</th>"
+         "</tr></thead><tbody>\n" +
+         rows + "</tbody></table></div>\n";
+}
+
+std::string operators_table(const Efficiency& r) {
+  std::string rows;
+  for (const EfficiencyShare& s : r.operators) {
+    const std::string name = printable(s.name);
+    rows += fmt::format(
+        "<tr><th scope=\"row\"><code title=\"{}\">{}</code>{}</th><td>{}</td><td>{}</td><td class=\"bar wide\" aria-hidden=\"true\"><i "
+        "style=\"width:{:.2f}%\"></i></td><td class=\"wide\">{}</td></tr>\n",
+        html_text(name), html_text(clipped(name, longest_name)),
+        s.merged.empty() ? "" : " <small>not told apart: " + safe(s.merged) + "</small>", safe(or_missing(s.energy)), s.share ? percent(*s.share) : "",
+        std::clamp(s.share.value_or(0), 0.0, 1.0) * 100, safe(to_text(s.time)));
+  }
+  return fmt::format(
+      "<h2>By operator</h2>\n<div class=\"scroll\"><table class=\"fold\"><caption>Those that cost the most, with their share of the "
+      "{}.</caption><thead><tr><th>operator</th><th>energy</th><th>share</th><th></th><th>time</th></tr></thead><tbody>\n"
+      "{}</tbody></table></div>\n",
+      r.energy ? "energy" : "time", rows);
+}
+
+}  // namespace
+
+std::string efficiency_html(const Efficiency& r, std::string_view trace) {
+  std::string cards, findings, notes;
   for (const auto& [label, words] : figures(r)) cards += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", safe(label), safe(words));
   for (const EfficiencyFinding& f : r.findings)
-    findings += fmt::format("<li class=\"warning\"><strong>{}</strong>: {} ({}). {}</li>\n", safe(f.what), safe(stake(f)), safe(f.evidence),
-                            safe(f.advice));
+    findings += fmt::format("<li class=\"warning\"><strong>{}</strong>: {} ({}). {}.</li>\n", safe(f.what), safe(stake(f)),
+                            safe(f.evidence), safe(f.advice));
   if (findings.empty()) findings = "<li>none that costs 2 % of the time or more</li>\n";
-  for (const EfficiencyShare& s : r.operators)
-    rows += fmt::format("<tr><th scope=\"row\"><code>{}</code>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        safe(s.name), s.merged.empty() ? "" : " <small>not told apart: " + safe(s.merged) + "</small>",
-                        safe(or_missing(s.energy)), s.share ? percent(*s.share) : "", safe(to_text(s.time)));
   for (const std::string& note : r.notes) notes += fmt::format("<li>{}</li>\n", safe(note));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\">"
-      "<title>Efficiency report</title><style>{}</style></head><body>\n<header><div class=\"brand\">joulery</div><h1>Efficiency "
-      "report</h1></header>\n"
-      "<dl class=\"cards\">\n{}</dl>\n<h2>Findings</h2>\n<ul class=\"notes\">{}</ul>\n<h2>By operator</h2>\n<div "
-      "class=\"scroll\"><table><thead><tr>"
-      "<th>operator</th><th>energy</th><th>share</th><th>time</th></tr></thead><tbody>\n{}</tbody></table></div>\n<ul "
-      "class=\"notes\">{}</ul></body></html>\n",
-      html_style(), cards, findings, rows, notes);
+      "<title>Efficiency report: {}</title><style>{}</style></head><body>\n<header><div class=\"brand\">joulery</div><h1>Efficiency of "
+      "<code>{}</code></h1></header>\n"
+      "<dl class=\"cards\">\n{}</dl>\n<h2>Findings</h2>\n<ul class=\"notes\">{}</ul>\n{}{}<ul class=\"notes\">{}</ul></body></html>\n",
+      safe(trace), html_style(), safe(trace), cards, findings, devices_table(r), operators_table(r), notes);
 }
 
 }  // namespace joulery

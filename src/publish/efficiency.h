@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "judge/efficiency.h"
 #include "publish/style.h"
@@ -11,6 +12,7 @@ namespace joulery {
 
 std::string efficiency_text(const Efficiency& report, const TextStyle& style);
 std::string efficiency_json(const Efficiency& report);
-std::string efficiency_html(const Efficiency& report);
+// `trace`: what it is the report of.
+std::string efficiency_html(const Efficiency& report, std::string_view trace);
 
 }  // namespace joulery

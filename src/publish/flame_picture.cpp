@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "core/units.h"
 #include "publish/html_style.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr double width = 1200, row = 18, letter = 6.6;  // of a 11 px monospaced font, a little too wide rather than too narrow
 constexpr std::size_t most_rows = 400;                  // of the table
+constexpr int longest_name = 120;                       // in it; the whole name shows where the pointer rests
 
 // Fills on which black text is read well; brightness varies with the name, so that neighbours stay apart.
 std::string fill_of(FrameKind kind, std::string_view name) {
@@ -31,9 +33,12 @@ std::string fill_of(FrameKind kind, std::string_view name) {
 
 double size_of(const Flame& flame, const FlameFrame& frame) { return flame.has_energy ? to_joules(frame.energy) : frame.weight; }
 
+std::string weighed(const Flame& flame, double weight) {
+  return flame.unit == "s" ? to_text(seconds(weight)) : grouped(to_whole(weight)) + " " + flame.unit;
+}
+
 std::string amount(const Flame& flame, Energy energy, double weight) {
-  const std::string weighed = flame.unit == "s" ? to_text(seconds(weight)) : grouped(to_whole(weight)) + " " + flame.unit;
-  return flame.has_energy ? to_text(energy) + ", " + weighed : weighed;
+  return flame.has_energy ? to_text(energy) + ", " + weighed(flame, weight) : weighed(flame, weight);
 }
 
 struct Drawing {
@@ -98,7 +103,7 @@ var field=document.getElementById('search'),told=document.getElementById('found'
 function search(){var q=field.value.toLowerCase(),sum=0,until={};
 all.forEach(function(g,i){var hit=q!==''&&names[i].toLowerCase().indexOf(q)>=0;g.classList.toggle('hit',hit);
 if(hit){var x=+g.dataset.x;if(!(x<until.e-.001)){sum+=+g.dataset.w;until.e=x+ +g.dataset.w}}});
-[].forEach.call(document.querySelectorAll('tbody tr'),function(r){r.hidden=q!==''&&r.cells[0].textContent.toLowerCase().indexOf(q)<0});
+[].forEach.call(document.querySelectorAll('tbody tr'),function(r){r.hidden=q!==''&&r.cells[0].firstChild.title.toLowerCase().indexOf(q)<0});
 told.textContent=q===''?'':(100*sum/W).toFixed(1)+' % of the whole'}
 if(field)field.addEventListener('input',search);
 })();
@@ -121,24 +126,32 @@ std::string svg_element(const Flame& flame, const Drawing& d, std::string_view m
       width, std::max(1, d.depth) * row, html_text("Flame graph of " + printable(flame.title)), more, d.frames);
 }
 
+// A weight, where energy is what the picture shows; else nothing.
+std::string beside(const Flame& flame, double weight) { return flame.has_energy ? html_text(weighed(flame, weight)) : ""; }
+
 std::string table(const Flame& flame) {
   const std::vector<FlameFunction> functions = flame.functions();
   std::string rows;
   const double whole = size_of(flame, flame.root);
-  for (std::size_t i = 0; i < std::min(most_rows, functions.size()); ++i) {
-    const FlameFunction& f = functions[i];
-    const double self = flame.has_energy ? to_joules(f.self) : f.self_weight, all = flame.has_energy ? to_joules(f.energy) : f.weight;
-    rows += fmt::format(
-        "<tr><th scope=\"row\"><code>{}</code></th><td class=\"words\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-        html_text(printable(f.name)), name_of(f.kind), html_text(amount(flame, f.self, f.self_weight)),
-        percent(whole > 0 ? self / whole : 0), html_text(amount(flame, f.energy, f.weight)), percent(whole > 0 ? all / whole : 0));
+  const auto cells = [&](Energy energy, double weight) {
+    const double size = flame.has_energy ? to_joules(energy) : weight;
+    return fmt::format("<td>{}</td><td class=\"wide\">{}</td><td class=\"wide\">{}</td>",
+                       html_text(flame.has_energy ? to_text(energy) : weighed(flame, weight)), percent(whole > 0 ? size / whole : 0),
+                       beside(flame, weight));
+  };
+  for (const FlameFunction& f : functions | std::views::take(most_rows)) {
+    const std::string name = printable(f.name);
+    rows +=
+        fmt::format("<tr><th scope=\"row\"><code title=\"{}\">{}</code></th><td class=\"kind wide\">{}</td>{}{}</tr>\n", html_text(name),
+                    html_text(clipped(name, longest_name)), name_of(f.kind), cells(f.self, f.self_weight), cells(f.energy, f.weight));
   }
   const std::string more =
       functions.size() > most_rows ? fmt::format(" The {} that burn the most of {}.", most_rows, functions.size()) : "";
   return fmt::format(
-      "<div class=\"scroll\"><table><caption>By function, over all stacks.{}</caption><thead><tr><th>function</th><th "
-      "class=\"words\">kind</th>"
-      "<th>by itself</th><th></th><th>with what it calls</th><th></th></tr></thead><tbody>\n{}</tbody></table></div>\n",
+      "<div class=\"scroll\"><table class=\"fold\"><caption>By function, over all stacks: what each burns by itself, and with what it "
+      "calls.{}</caption><thead><tr><th>function</th><th class=\"kind\">kind</th><th colspan=\"3\">by itself</th><th colspan=\"3\">with "
+      "what it "
+      "calls</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
       more, rows);
 }
 
@@ -163,7 +176,8 @@ std::string flame_html(const Flame& flame) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\">"
-      "<title>Flame graph: {}</title><style>{}{}body{{max-width:1280px}}input{{font:inherit;padding:4px 8px;min-width:16em}}"
+      "<title>Flame graph: {}</title><style>{}{}body{{max-width:1280px}}input{{font:inherit;padding:4px 8px;width:16em;max-width:70%}}"
+      ".kind{{text-align:left}}figure{{overflow-x:auto}}figure .flame{{min-width:900px}}"
       "@media print{{.find{{display:none}}.flame .f rect{{stroke:#fff;stroke-width:.3}}}}</style></head><body>\n"
       "<header><div class=\"brand\">joulery</div><h1><code>{}</code></h1></header>\n<p class=\"total\"><strong>{}</strong></p>\n"
       "<p class=\"find\"><label>Search <input id=\"search\" type=\"search\"></label> <span id=\"found\" role=\"status\"></span> "

@@ -10,7 +10,8 @@ AfterFlush after_flush(std::size_t rows, const OpenRows& open, bool closing) {
   AfterFlush next;
   next.into_chunks = closing ? rows : rows / chunk_rows * chunk_rows;
   const std::size_t done = next.into_chunks > 0 ? 0 : open.in_tails;
-  next.in_tails = done + (rows - next.into_chunks - done) / tail_rows * tail_rows;
+  const std::size_t left = rows - next.into_chunks;
+  next.in_tails = left - done >= tail_rows ? left : done;
   return next;
 }
 

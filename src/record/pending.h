@@ -18,7 +18,7 @@ namespace joulery {
 // A chunk holds this many rounds (or marks): at 10 Hz, seven minutes. Longer ones would pack hardly better (the tables
 // of one zstd block are 2 % of it), and cost more memory while open and more loss when damaged.
 inline constexpr std::size_t chunk_rows = 4096;
-// The last tail is rewritten at every flush until it is as long as this: at 10 Hz 200 to 400 bytes a series and second.
+// The last tail is rewritten at every flush until it is at least as long as this: at 10 Hz 200 to 400 bytes a series and second.
 inline constexpr std::size_t tail_rows = 256;
 
 // Rounds as they come, one behind the other. The sampler wakes to cold caches, and a round that goes to the end of two
@@ -52,7 +52,7 @@ struct Incoming {
   Metadata metadata;
 };
 
-// Rows that are not yet in a chunk: where the first stands in its series, and how many of them are in full tails.
+// Rows that are not yet in a chunk: where the first stands in its series, and how many of them are in tails that stay.
 struct OpenRows {
   std::int64_t first = 0;
   std::size_t in_tails = 0;

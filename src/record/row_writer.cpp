@@ -69,10 +69,7 @@ Result<void> RowWriter::write_device(std::size_t device) {
     if (auto done = database_.execute("DELETE FROM tail WHERE device=" + std::to_string(device)); !done) return done;
     from = next.into_chunks;
   }
-  for (; from < rows; from += tail_rows) {
-    if (auto done = write_round_rows(false, device, from, std::min(tail_rows, rows - from)); !done) return done;
-  }
-  return {};
+  return from < rows ? write_round_rows(false, device, from, rows - from) : Result<void>{};
 }
 
 Result<void> RowWriter::write_rounds() {
@@ -109,10 +106,7 @@ Result<void> RowWriter::write_marks() {
     if (auto done = database_.execute("DELETE FROM mark_tail"); !done) return done;
     from = next.into_chunks;
   }
-  for (; from < rows; from += tail_rows) {
-    if (auto done = write_mark_rows(false, from, std::min(tail_rows, rows - from)); !done) return done;
-  }
-  return {};
+  return from < rows ? write_mark_rows(false, from, rows - from) : Result<void>{};
 }
 
 Result<void> RowWriter::write_processes() {

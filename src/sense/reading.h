@@ -32,14 +32,15 @@ struct Reading {
   bool ok() const { return reason == MissingReason::none; }
 };
 
-// Receives one round of one meter, channel by channel in the meter's own order, and stamps each.
-// A channel that the meter does not report in a round is `gone`.
+// Receives rounds of one meter, channel by channel in the meter's own order, and stamps each reading.
+// A channel that the meter does not report in a round is `gone`. There is room for some rounds, one behind the other.
 class Sink {
  public:
-  explicit Sink(std::size_t channels) : readings_(channels) {}
+  explicit Sink(std::size_t channels, std::size_t rounds = 1) : readings_(channels * rounds), end_(channels), channels_(channels) {}
 
+  // Begins the round anew.
   void start() {
-    next_ = 0;
+    next_ = end_ - channels_;
     last_ = mono_now();
   }
   void value(std::int64_t raw) { put(raw, MissingReason::none); }
@@ -50,19 +51,26 @@ class Sink {
   // The last stamp: the beginning of the reading that comes next.
   MonoTime last() const { return last_; }
   void finish() {
-    while (next_ < readings_.size()) put(0, MissingReason::gone);
+    while (next_ < end_) put(0, MissingReason::gone);
   }
-  std::span<const Reading> readings() const { return readings_; }
+  // Of the round that was started last.
+  std::span<const Reading> readings() const { return std::span(readings_).subspan(end_ - channels_, channels_); }
+
+  // Keeps the round, and makes the next one's room ready; the caller counts the rounds.
+  void keep() { end_ += channels_; }
+  std::span<const Reading> round(std::size_t i) const { return std::span(readings_).subspan(i * channels_, channels_); }
+  void clear() { end_ = channels_; }
 
  private:
   void put(std::int64_t raw, MissingReason reason) { put({raw, reason, last_, mono_now()}); }
   void put(const Reading& reading) {
-    if (next_ == readings_.size()) return;
+    if (next_ == end_) return;
     readings_[next_++] = reading;
     last_ = reading.after;
   }
   std::vector<Reading> readings_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0, end_;  // in the round: the next reading, and behind the last
+  std::size_t channels_;
   MonoTime last_;
 };
 

@@ -85,6 +85,11 @@ def run(joulery, tmp_path):
     return Runner(joulery, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def module_run(joulery, tmp_path_factory):
+    return Runner(joulery, tmp_path_factory.mktemp("home"))
+
+
 @pytest.fixture
 def two_zones(tmp_path):
     """A machine with a package of 20 W and its DRAM of 3 W, counting in real time."""

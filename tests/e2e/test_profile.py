@@ -108,6 +108,37 @@ def test_the_kineto_copy_is_the_trace_with_joules(kineto, tmp_path):
     assert any(e["ph"] == "C" and e["name"] == "power node/cpu/package-0" and e["args"]["W"] > 0 for e in events)
 
 
+def efficiency(runner, trace, *words):
+    """The JSON of the efficiency report, which fits its schema."""
+    told = json.loads(runner("profile", trace, "--report", "efficiency", "--json", *words, check=0).stdout)
+    schema = json.loads((ROOT / "data" / "schemas" / "efficiency.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(told)
+    assert set(told) == set(schema["properties"])    # the schema names every field
+    return told
+
+
+def test_the_efficiency_report_fits_its_schema(kineto):
+    runner, trace, recording = kineto
+    told = efficiency(runner, trace, "--recording", recording, "--samples", 256 * 20)
+    assert told["steps"] == STEPS and told["joules_per_sample"] == pytest.approx(told["joules_per_step"] / (256 * 20))
+    assert told["joules_per_step"] * told["steps_per_second"] == pytest.approx(WATTS, rel=0.1)    # the machine's constant power
+    assert told["devices"][0]["device"] == -1 and told["devices"][0]["peak_used_bytes"] > 0
+    assert told["launch_s_per_kernel"] is None and told["start_up_s"] is None                    # there is no accelerator
+    alone = efficiency(runner, trace)
+    assert alone["joules"] is None and alone["joules_per_step"] is None and alone["steps_per_second"] == told["steps_per_second"]
+
+
+@pytest.mark.parametrize("name", ["alexnet--benchmark_result_2869224_1695835535_trace.json.gz", "control--control.json.gz",
+                                  "amd_trace--mi250_minitoy_train_ROCm6_2_kineto.json.gz"])
+def test_the_efficiency_of_accelerators_fits_its_schema(run, name):
+    folder = ROOT.parent / "shared" / "data" / "profiles" / "kineto"
+    if not folder.exists():
+        pytest.skip("skipped: no ../shared")
+    told = efficiency(run, folder / name)
+    assert told["launch_s_per_kernel"] > 0 and told["start_up_s"] > 0
+    assert any(device["device"] >= 0 and device["busy"] > 0 for device in told["devices"])
+
+
 def test_a_recording_of_another_run_is_refused(kineto, recording):
     runner, trace, _ = kineto
     done = runner("profile", trace, "--recording", recording[1])

@@ -8,15 +8,16 @@ as vLLM publishes them, a request log, and a machine of plain files (scripted_tr
         server.truth                    # joules of each request, by id
         server.restart()                # counters begin anew, as after a restart
 
-Costs: idle_w all the time; prefill_j for each token of a prompt, decode_j for each of an answer, step_j for each step, shared equally by
-those who are in it. A step takes step_s, and prefill_s for each token of a prompt that is read in it.
+It answers whoever asks, in real time (Engine); its truth is as good as the machine is punctual. planned_engine.py has one that cannot be late.
 
 Run alone it plays until interrupted: model_server.py ROOT.
 """
+import dataclasses
 import http.server
 import itertools
 import json
 import queue
+import ssl
 import sys
 import threading
 import time
@@ -24,6 +25,28 @@ import time
 from scripted_tree import ScriptedTree
 
 MODEL = "tiny-random"
+LARGE = bytes(range(256)) * 16384  # 4 MiB
+
+
+@dataclasses.dataclass(frozen=True)
+class Costs:
+    """idle_w all the time; prefill_j for each token of a prompt, decode_j for each of an answer, step_j for each step, shared equally by those
+    who are in it. A step takes step_s, and prefill_s for each token of a prompt that is read in it."""
+    idle_w: float = 20.0
+    prefill_j: float = 0.02
+    decode_j: float = 0.3
+    step_j: float = 0.0
+    step_s: float = 0.02
+    prefill_s: float = 1e-4
+    most_batch: int = 16
+
+    def shares(self, batch):
+        """Joules of each job in a step of `batch`."""
+        common = self.step_j / len(batch)
+        return [common + (job.left_in * self.prefill_j if job.left_in > 0 else self.decode_j) for job in batch]
+
+    def length(self, batch):
+        return self.step_s + self.prefill_s * sum(job.left_in for job in batch)
 
 
 class Job:
@@ -44,9 +67,8 @@ class Job:
 class Engine:
     """Works in steps on all jobs that are there, and adds up what each has cost."""
 
-    def __init__(self, idle_w=20.0, prefill_j=0.02, decode_j=0.3, step_j=0.0, step_s=0.02, prefill_s=1e-4, most_batch=16):
-        self.idle_w, self.prefill_j, self.decode_j, self.step_j = idle_w, prefill_j, decode_j, step_j
-        self.step_s, self.prefill_s, self.most_batch = step_s, prefill_s, most_batch
+    def __init__(self, costs):
+        self.costs = costs
         self.lock, self.work = threading.Lock(), threading.Event()
         self.waiting, self.batch, self.ended = [], [], []
         self.truth, self.joules = {}, 0.0
@@ -56,7 +78,7 @@ class Engine:
         self.stopping = False
         self.numbers = itertools.count(1)
 
-    def submit(self, path, model, tokens_in, tokens_out):
+    def submit(self, path, model, tokens_in, tokens_out, _name=None):
         with self.lock:
             job = Job(next(self.numbers), path, model, tokens_in, tokens_out)
             self.truth[job.id] = 0.0
@@ -80,7 +102,7 @@ class Engine:
         while not self.stopping:
             with self.lock:
                 self.batch = [job for job in self.batch if not job.cancelled]
-                while self.waiting and len(self.batch) < self.most_batch:
+                while self.waiting and len(self.batch) < self.costs.most_batch:
                     self.batch.append(self.waiting.pop(0))
                 batch = list(self.batch)
                 if not batch:
@@ -91,25 +113,18 @@ class Engine:
             self.step(batch)
 
     def step(self, batch):
-        prefilled, shares = 0, []
-        for job in batch:
-            if job.left_in > 0:
-                prefilled += job.left_in
-                shares.append((job, job.left_in * self.prefill_j))
-            else:
-                shares.append((job, self.decode_j))
-        length = self.step_s + self.prefill_s * prefilled
+        shares, length = self.costs.shares(batch), self.costs.length(batch)
         with self.lock:
             self.step_begin = max(self.step_end, time.monotonic())
             self.step_end = self.step_begin + length
-            self.step_cost = sum(cost for _, cost in shares) + self.step_j
+            self.step_cost = sum(shares)
         ends = time.time() + self.step_end - time.monotonic()
         time.sleep(max(0.0, self.step_end - time.monotonic()))
         with self.lock:
             self.joules += self.step_cost
             self.step_cost = 0.0
-            for job, cost in shares:
-                self.truth[job.id] += cost + self.step_j / len(shares)
+            for job, cost in zip(batch, shares):
+                self.truth[job.id] += cost
                 if job.left_in > 0:
                     self.count(job.model, "prompt", job.left_in)
                     job.left_in = 0
@@ -126,12 +141,16 @@ class Engine:
 
     def metrics(self):
         with self.lock:
-            lines = [f'vllm:num_requests_running{{engine="0",model_name="{MODEL}"}} {len(self.batch)}']
-            for model, counts in self.counts.items():
-                labels = f'engine="0",model_name="{model}"'
-                lines += [f'vllm:prompt_tokens_total{{{labels}}} {counts["prompt"]}.0', f'vllm:generation_tokens_total{{{labels}}} {counts["generation"]}.0',
-                          f'vllm:request_success_total{{finished_reason="length",{labels}}} {counts["requests"]}.0']
-        return "\n".join(lines) + "\n"
+            return vllm_page(len(self.batch), self.counts)
+
+
+def vllm_page(running, counts_by_model):
+    lines = [f'vllm:num_requests_running{{engine="0",model_name="{MODEL}"}} {running}']
+    for model, counts in counts_by_model.items():
+        labels = f'engine="0",model_name="{model}"'
+        lines += [f'vllm:prompt_tokens_total{{{labels}}} {counts["prompt"]}.0', f'vllm:generation_tokens_total{{{labels}}} {counts["generation"]}.0',
+                  f'vllm:request_success_total{{finished_reason="length",{labels}}} {counts["requests"]}.0']
+    return "\n".join(lines) + "\n"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -151,6 +170,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/metrics":
             self.answer(200, "text/plain; version=0.0.4", self.server.engine.metrics().encode())
+        elif self.path == "/large":
+            self.answer(200, "application/octet-stream", LARGE)
         else:
             self.answer(200, "application/json", b'{"data": []}')
 
@@ -169,7 +190,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.seen.append((self.path, dict(self.headers), len(body)))
         asked = json.loads(body)
         prompt = asked.get("prompt") or " ".join(message["content"] for message in asked.get("messages", []))
-        job = self.server.engine.submit(self.path, asked.get("model", MODEL), len(prompt.split()), int(asked.get("max_tokens", 16)))
+        job = self.server.engine.submit(self.path, asked.get("model", MODEL), len(prompt.split()), int(asked.get("max_tokens", 16)),
+                                        asked.get("user"))
         try:
             (self.stream if asked.get("stream") else self.whole)(job, asked)
         except OSError:
@@ -215,12 +237,20 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class ModelServer:
-    def __init__(self, root, port=0, **costs):
-        self.root, self.engine = str(root), Engine(**costs)
-        self.tree = ScriptedTree(self.root, [("intel-rapl:0", "package-0", self.engine.idle_w)])
+    """`engine`: another than one that works in real time at these costs. `certificate`: a file with one and its key, to speak TLS."""
+
+    def __init__(self, root, port=0, engine=None, costs=Costs(), certificate=None):
+        self.root, self.engine = str(root), engine or Engine(costs)
+        idle_w = self.engine.costs.idle_w
+        self.tree = ScriptedTree(self.root, [("intel-rapl:0", "package-0", idle_w)])
         zone = self.tree.zones["intel-rapl:0"]
-        zone.true_joules = lambda seconds: self.engine.idle_w * seconds + self.engine.dynamic_joules()
+        zone.true_joules = lambda seconds: idle_w * seconds + self.engine.dynamic_joules()
         self.server = Server(("127.0.0.1", port), Handler)
+        self.scheme = "https" if certificate else "http"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.server.engine, self.server.seen, self.server.cancelled = self.engine, [], []
 
     @property
@@ -229,7 +259,7 @@ class ModelServer:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def truth(self):

@@ -30,7 +30,7 @@ Result<void> ProxiedServer::open() {
   auto proxy = RequestProxy::start(listen_, upstream_);
   if (!proxy) return std::unexpected(proxy.error());
   proxy_ = *std::move(proxy);
-  put(stderr, fmt::format("joulery serve-watch: proxy at http://{} for http://{}{}\n", proxy_->address(), upstream_.host, upstream_.path));
+  put(stderr, fmt::format("joulery serve-watch: proxy at http://{} for {}\n", proxy_->address(), upstream_.url()));
   return {};
 }
 
@@ -63,11 +63,7 @@ void ProxiedServer::take_ended(ServeSession& session) {
       continue;
     }
     const ServedRequest& r = ended.request;
-    session.add_work("output token", r.tokens_out.value_or(0), ended.end);
-    if (r.tokens_in && r.tokens_out) session.add_work("token", *r.tokens_in + *r.tokens_out, ended.end);
-    session.add_work("request", 1, ended.end);
-    if (r.tokens_out) so_far_.tokens_out = so_far_.tokens_out.value_or(0) + *r.tokens_out;
-    so_far_.requests = so_far_.requests.value_or(0) + 1;
+    so_far_.book({r.tokens_in, r.tokens_out, 1}, ended.end, session);
     if (requests_.size() < most_requests) requests_.push_back(r);
     recent_.push_back(r);
     unsettled_.push_back(std::move(ended));
@@ -115,7 +111,7 @@ MonoTime ProxiedServer::finish(ServeSession& session) {
 }
 
 Result<ServingReport> ProxiedServer::report(const LoadedRun& run, std::optional<double> pue) {
-  RequestReport judged = report_of_requests(run, requests_, {fmt::format("http://{}{}", upstream_.host, upstream_.path), ""}, pue);
+  RequestReport judged = report_of_requests(run, requests_, {upstream_.url(), ""}, pue);
   if (failures_ > 0) judged.report.flags.push_back(fmt::format("{} requests had no whole answer", failures_));
   if (requests_.size() == most_requests) judged.report.flags.push_back("more requests than are kept: the last are not told");
   return std::move(judged.report);

@@ -1,10 +1,8 @@
 #include "app/serve/proxy_connection.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,34 +20,14 @@ constexpr std::size_t most_waiting_bytes = 256 << 10, most_held_bytes = 1 << 20,
 constexpr Duration head_time = milliseconds(30'000), idle_time = milliseconds(75'000), connect_time = milliseconds(5'000),
                    answer_time = milliseconds(1'800'000), farewell_time = milliseconds(5'000);
 
-}  // namespace
-
-std::expected<Upstream, std::string> Upstream::parse(const std::string& url) {
-  constexpr std::string_view scheme = "http://";
-  if (!url.starts_with(scheme)) return std::unexpected("the server behind the proxy must be http://HOST:PORT");
-  const std::string rest = url.substr(scheme.size());
-  const std::string authority = rest.substr(0, rest.find('/'));
-  Upstream upstream;
-  upstream.host = authority;
-  if (const auto slash = rest.find('/'); slash != std::string::npos) upstream.path = rest.substr(slash);
-  while (upstream.path.ends_with('/')) upstream.path.pop_back();
-  if (authority.empty() || authority.contains('@') || url.find_first_of("?# ") != std::string::npos)
-    return std::unexpected("the server behind the proxy must be http://HOST:PORT, without a password in it");
-  std::string host = authority, port = "80";
-  if (const auto colon = authority.rfind(':'); colon != std::string::npos && authority.find(']', colon) == std::string::npos) {
-    host = authority.substr(0, colon);
-    port = authority.substr(colon + 1);
-  }
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  if (const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0 || !found)
-    return std::unexpected(fmt::format("the server behind the proxy is not known: {}", ::gai_strerror(error)));
-  std::memcpy(&upstream.address, found->ai_addr, found->ai_addrlen);
-  upstream.address_size = found->ai_addrlen;
-  ::freeaddrinfo(found);
-  return upstream;
+// Not byte by byte: what is left would be moved each time.
+void drop_sent(std::string& out, std::size_t& sent) {
+  if (sent < out.size() && sent < most_waiting_bytes) return;
+  out.erase(0, sent);
+  sent = 0;
 }
+
+}  // namespace
 
 ProxyConnection::ProxyConnection(int client, const Upstream& upstream, ProxyEvents& events, MonoTime now)
     : client_(client), upstream_(upstream), events_(events), deadline_(now + head_time) {}
@@ -61,9 +39,7 @@ ProxyConnection::~ProxyConnection() {
 }
 
 void ProxyConnection::close_server() {
-  if (server_ >= 0) ::close(server_);
-  server_ = -1;
-  connecting_ = false;
+  server_.close();
   server_done_ = false;
   up_in_.clear();
   up_out_.clear();
@@ -78,11 +54,12 @@ short ProxyConnection::client_events() const {
   return static_cast<short>(events);
 }
 
+bool ProxyConnection::reads_server() const {
+  return !server_done_ && up_in_.size() < most_waiting_bytes && out_.size() - out_sent_ < most_waiting_bytes;
+}
+
 short ProxyConnection::server_events() const {
-  int events = 0;
-  if (!connecting_ && !server_done_ && up_in_.size() < most_waiting_bytes && out_.size() - out_sent_ < most_waiting_bytes) events |= POLLIN;
-  if (connecting_ || up_sent_ < up_out_.size()) events |= POLLOUT;
-  return static_cast<short>(events);
+  return server_.is_open() ? server_.events(reads_server(), up_sent_ < up_out_.size()) : short{0};
 }
 
 void ProxyConnection::step(short client_happened, short server_happened, MonoTime now) {
@@ -91,26 +68,18 @@ void ProxyConnection::step(short client_happened, short server_happened, MonoTim
   if ((client_happened & (POLLHUP | POLLERR | POLLRDHUP)) != 0 && in_.size() >= most_waiting_bytes) finished_ = true;
   if (finished_) return tell_end(now, "the client hung up");
   if (stage_ == Stage::head) read_head(now);
-  if (server_ >= 0 && connecting_ && (server_happened & (POLLOUT | POLLERR | POLLHUP)) != 0) {
-    int error = 0;
-    socklen_t size = sizeof error;
-    ::getsockopt(server_, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return server_gone(std::strerror(error), now);
-    connecting_ = false;
-    deadline_ = now + answer_time;
+  if (server_.connecting() && server_happened != 0) {
+    if (const auto advanced = server_.advance(server_happened); !advanced) return server_gone(advanced.error(), now);
+    if (!server_.connecting()) deadline_ = now + answer_time;
   }
   if (stage_ == Stage::relay) forward_body();
-  if (server_ >= 0 && !connecting_) {
-    bool broken = false;
-    write(server_, up_out_, up_sent_, broken);
-    if (broken) server_done_ = true;
-    if ((server_happened & (POLLIN | POLLHUP | POLLERR)) != 0) read_server();
+  if (server_.is_open() && !server_.connecting()) {
+    write_server();
+    if (server_happened != 0 || ready()) read_server();
     if (stage_ == Stage::relay) read_answer(now);
     if (stage_ == Stage::head && server_done_) close_server();
   }
-  bool broken = false;
-  write(client_, out_, out_sent_, broken);
-  if (broken) finished_ = true;
+  write_client();
   if (stage_ == Stage::farewell && out_.empty()) finished_ = true;
   if (finished_) tell_end(now, "the client hung up");
 }
@@ -139,30 +108,33 @@ void ProxyConnection::read_client() {
 void ProxyConnection::read_server() {
   std::array<char, 65536> bytes;
   while (up_in_.size() < most_waiting_bytes && !server_done_) {
-    const ssize_t got = ::recv(server_, bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      up_in_.append(bytes.data(), static_cast<std::size_t>(got));
-      continue;
-    }
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    server_done_ = true;
+    const auto [got, closed] = server_.read(bytes);
+    up_in_.append(bytes.data(), got);
+    server_done_ = closed;
+    if (got == 0) return;
   }
 }
 
-void ProxyConnection::write(int descriptor, std::string& out, std::size_t& sent, bool& broken) {
-  while (sent < out.size()) {
-    const ssize_t done = ::send(descriptor, out.data() + sent, out.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (done > 0) {
-      sent += static_cast<std::size_t>(done);
-      continue;
-    }
-    if (done < 0 && (errno == EAGAIN || errno == EINTR)) break;
-    broken = true;
-    return;
+void ProxyConnection::write_server() {
+  while (up_sent_ < up_out_.size()) {
+    const auto [sent, closed] = server_.write(std::string_view(up_out_).substr(up_sent_));
+    up_sent_ += sent;
+    if (closed) server_done_ = true;
+    if (sent == 0) break;
   }
-  if (sent < out.size() && sent < most_waiting_bytes) return;
-  out.erase(0, sent);
-  sent = 0;
+  drop_sent(up_out_, up_sent_);
+}
+
+void ProxyConnection::write_client() {
+  while (out_sent_ < out_.size()) {
+    const ssize_t done = ::send(client_, out_.data() + out_sent_, out_.size() - out_sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (done <= 0) {
+      if (done == 0 || (errno != EAGAIN && errno != EINTR)) finished_ = true;
+      break;
+    }
+    out_sent_ += static_cast<std::size_t>(done);
+  }
+  drop_sent(out_, out_sent_);
 }
 
 void ProxyConnection::read_head(MonoTime now) {
@@ -187,7 +159,7 @@ void ProxyConnection::read_head(MonoTime now) {
   if (may_work_) events_.began(now);
   if (!request_.header("expect").empty()) out_ += "HTTP/1.1 100 Continue\r\n\r\n";
   stage_ = Stage::relay;
-  reused_ = server_ >= 0 && !server_done_;
+  reused_ = server_.is_open() && !server_done_;
   if (!reused_) connect_server(now);
   if (stage_ != Stage::relay) return;
   up_out_ += fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\n{}", request_.method, upstream_.path, request_.target, upstream_.host,
@@ -197,18 +169,12 @@ void ProxyConnection::read_head(MonoTime now) {
   if (request_.framing == BodyFraming::none && may_work_) up_out_ += "Content-Length: 0\r\n";
   up_out_ += "Via: 1.1 joulery\r\n\r\n";
   again_ = reused_ ? up_out_ : std::string();
-  deadline_ = now + (connecting_ ? connect_time : answer_time);
+  deadline_ = now + (server_.connecting() ? connect_time : answer_time);
 }
 
 void ProxyConnection::connect_server(MonoTime now) {
   close_server();
-  server_ = ::socket(upstream_.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (server_ < 0) return server_gone(std::strerror(errno), now);
-  const int on = 1;
-  ::setsockopt(server_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (::connect(server_, reinterpret_cast<const sockaddr*>(&upstream_.address), upstream_.address_size) == 0) return;
-  if (errno != EINPROGRESS) return server_gone(std::strerror(errno), now);
-  connecting_ = true;
+  if (const auto opened = server_.open(upstream_); !opened) server_gone(opened.error(), now);
 }
 
 void ProxyConnection::forward_body() {
@@ -235,7 +201,7 @@ void ProxyConnection::read_answer(MonoTime now) {
         again_.clear();
         reused_ = false;
         connect_server(now);
-        if (server_ >= 0) up_out_ = again;
+        if (server_.is_open()) up_out_ = again;
         return;
       }
       return server_gone("it hung up without an answer", now);

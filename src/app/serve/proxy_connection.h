@@ -7,28 +7,17 @@
 // Invariant: memory is bounded in each direction: nothing is read from one side while the other has not taken what is there.
 #pragma once
 
-#include <sys/socket.h>
-
-#include <expected>
 #include <optional>
 #include <string>
 
 #include "app/serve/relay_message.h"
+#include "app/serve/server_link.h"
+#include "app/serve/upstream.h"
 #include "core/time.h"
 #include "watch/serving/answer_tokens.h"
 #include "watch/serving/served_request.h"
 
 namespace joulery {
-
-// The server behind the proxy.
-struct Upstream {
-  std::string host;             // as it stands in Host: "127.0.0.1:8000"
-  std::string path;             // what goes before each target: "" or "/v1"
-  sockaddr_storage address{};
-  socklen_t address_size = 0;
-  // Errors (as text): no http:// address, or a name that is not known.
-  static std::expected<Upstream, std::string> parse(const std::string& url);
-};
 
 // A request that has ended, one way or another.
 struct ProxiedRequest {
@@ -59,12 +48,14 @@ class ProxyConnection {
   ProxyConnection& operator=(const ProxyConnection&) = delete;
 
   int client() const { return client_; }
-  int server() const { return server_; }    // -1 where there is none
+  int server() const { return server_.descriptor(); }    // -1 where there is none
   short client_events() const;
   short server_events() const;
   MonoTime deadline() const { return deadline_; }
   bool finished() const { return finished_; }
   bool idle() const { return stage_ == Stage::head && in_.empty(); }
+  // True where step() has something to do that poll does not show.
+  bool ready() const { return server_.holds_bytes() && reads_server(); }
   void step(short client_happened, short server_happened, MonoTime now);
   void expire(MonoTime now);
 
@@ -81,18 +72,21 @@ class ProxyConnection {
   void end_answer(MonoTime now);
   void server_gone(const std::string& why, MonoTime now);
   void refuse(int status, const std::string& why, MonoTime now);
-  void write(int descriptor, std::string& out, std::size_t& sent, bool& broken);
+  bool reads_server() const;
+  void write_server();
+  void write_client();
   void next_request(MonoTime now);
   void tell_end(MonoTime now, const std::string& trouble, bool refused = false);
   void close_server();
   WallTime wall(MonoTime t) const { return clocks_.to_wall(t); }
 
-  int client_, server_ = -1;
+  int client_;
+  ServerLink server_;
   const Upstream& upstream_;
   ProxyEvents& events_;
   ClockMap clocks_ = ClockMap::now();
   Stage stage_ = Stage::head;
-  bool finished_ = false, connecting_ = false, client_done_ = false, server_done_ = false, reused_ = false;
+  bool finished_ = false, client_done_ = false, server_done_ = false, reused_ = false;
   MonoTime deadline_;
   std::string in_, out_, up_in_, up_out_;
   std::size_t out_sent_ = 0, up_sent_ = 0;

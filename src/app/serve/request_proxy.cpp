@@ -51,7 +51,6 @@ void RequestProxy::stop() {
   const std::uint64_t one = 1;
   (void)!::write(wake_, &one, sizeof one);
   if (thread_.joinable()) thread_.join();
-  connections_.clear();
 }
 
 std::vector<ProxiedRequest> RequestProxy::take_ended() {
@@ -104,15 +103,15 @@ void RequestProxy::run() {
       polled.push_back({one.client(), one.client_events(), 0});
       const short wanted = one.server_events();
       polled.push_back({wanted == 0 ? -1 : one.server(), wanted, 0});  // one that has hung up would wake us on and on
-      next = std::min(next, one.deadline());
+      next = one.ready() ? now : std::min(next, one.deadline());
     }
     const int wait = static_cast<int>(std::clamp<std::int64_t>((next - now).base_units() / 1'000'000 + 1, 0, 1000));
-    if (::poll(polled.data(), polled.size(), wait) < 0 && errno != EINTR) return;
+    if (::poll(polled.data(), polled.size(), wait) < 0 && errno != EINTR) break;
     const MonoTime then = mono_now();
     std::size_t at = 2;
     for (auto one = connections_.begin(); one != connections_.end(); at += 2) {
       const short client = polled[at].revents, server = polled[at + 1].revents;
-      if (client != 0 || server != 0)
+      if (client != 0 || server != 0 || one->ready())
         one->step(client, server, then);
       else if (then >= one->deadline())
         one->expire(then);
@@ -120,6 +119,7 @@ void RequestProxy::run() {
     }
     if ((polled[1].revents & POLLIN) != 0) accept_clients(then);
   }
+  connections_.clear();  // here, where SIGPIPE is blocked: TLS says goodbye
 }
 
 void RequestProxy::accept_clients(MonoTime now) {

@@ -23,7 +23,7 @@ class RequestProxy final : public ProxyEvents {
  public:
   static constexpr std::size_t most_connections = 1024;
 
-  // Errors: those of ListenAddress::open.
+  // `upstream` must outlive it. Errors: those of ListenAddress::open.
   static Result<std::unique_ptr<RequestProxy>> start(const ListenAddress& address, const Upstream& upstream);
   ~RequestProxy() override;
   // Hangs up on all; what was in work is told of as broken off.
@@ -47,7 +47,7 @@ class RequestProxy final : public ProxyEvents {
 
   int listener_, wake_;
   std::string address_;
-  Upstream upstream_;
+  const Upstream& upstream_;
   std::list<ProxyConnection> connections_;   // by the thread alone, as what follows
   MonoTime deaf_until_, metered_;
   double joules_each_ = 0;                   // of one request in work all the time, power shared equally

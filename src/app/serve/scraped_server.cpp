@@ -13,10 +13,6 @@ std::optional<double> sum_of(const CountedWindow& window, std::optional<double> 
   return sum;
 }
 
-void add(std::optional<double>& to, const std::optional<double>& more) {
-  if (more) to = to.value_or(0) + *more;
-}
-
 }  // namespace
 
 Result<void> ScrapedServer::open() {
@@ -54,14 +50,9 @@ void ScrapedServer::add_work(const CountedWindow& window, ServeSession& session)
     session.note("server-restarted: " + window.gap);
     return;
   }
-  const auto in = sum_of(window, &ModelCounts::tokens_in), out = sum_of(window, &ModelCounts::tokens_out),
-             requests = sum_of(window, &ModelCounts::requests), running = sum_of(window, &ModelCounts::running);
-  session.add_work("output token", out.value_or(0), window.when.end);
-  if (in && out) session.add_work("token", *in + *out, window.when.end);
-  session.add_work("request", requests.value_or(0), window.when.end);
-  if (running) session.add_figure("requests in work", *running, window.when.end);
-  add(so_far_.tokens_out, out);
-  add(so_far_.requests, requests);
+  so_far_.book({sum_of(window, &ModelCounts::tokens_in), sum_of(window, &ModelCounts::tokens_out), sum_of(window, &ModelCounts::requests)},
+               window.when.end, session);
+  if (const auto running = sum_of(window, &ModelCounts::running)) session.add_figure("requests in work", *running, window.when.end);
 }
 
 std::optional<MonoTime> ScrapedServer::first(ServeSession& session) { return take(session); }

@@ -13,7 +13,10 @@ void declare(CLI::App& app, ServeOptions& o) {
       ->type_name("KIND");
   app.add_option("--every", o.every_text, "time between two looks at its metrics (1s)")->type_name("TIME");
   app.add_option("--proxy", o.proxy, "stand between clients and server, and time each request: 127.0.0.1:8001")->type_name("LISTEN");
-  app.add_option("--upstream", o.upstream, "the server behind the proxy: http://127.0.0.1:8000")->type_name("URL");
+  app.add_option("--upstream", o.upstream, "the server behind the proxy: http://127.0.0.1:8000, or https://")->type_name("URL");
+  app.add_option("--upstream-ca", o.trust.ca_file, "who vouches for its certificate, PEM; the system's where not given")->type_name("FILE");
+  app.add_flag("--upstream-insecure", o.trust.insecure,
+               "take any certificate of it: whoever stands between can read and change everything");
   app.add_option("--log", o.log, "write a JSON line for each request of the proxy")->type_name("FILE");
   app.add_option("--requests", o.requests, "share the energy by this request log, or spans (OTLP as JSON)")->type_name("FILE");
   app.add_option("--recording", o.recording, "judge this recording instead of watching; with --requests")->type_name("FILE");
@@ -51,6 +54,9 @@ std::optional<int> check_choice(const ServeOptions& o) {
   if (watched > 1) return wrong("only one of --endpoint, --server, --proxy and --recording", "", "");
   if (o.proxy.empty() != o.upstream.empty())
     return wrong("--proxy and --upstream belong together", "", "--proxy 127.0.0.1:8001 --upstream http://127.0.0.1:8000");
+  if (o.proxy.empty() && (o.trust.insecure || !o.trust.ca_file.empty()))
+    return wrong("--upstream-ca and --upstream-insecure are for --proxy", "",
+                 "of a server whose metrics are watched: [servers.NAME] ca_file, insecure");
   if (!o.log.empty() && o.proxy.empty() && o.requests.empty()) return wrong("--log is for --proxy, or for --requests", "", "");
   if (!o.proxy.empty() && !o.requests.empty()) return wrong("the proxy times requests itself: --requests is for others", "", "");
   if (!o.recording.empty() && o.requests.empty()) return wrong("--recording needs --requests", "", "or joulery report FILE");

@@ -7,6 +7,7 @@
 
 #include "app/command_line.h"
 #include "app/serve/server_scraper.h"
+#include "app/serve/upstream.h"
 #include "core/quantity.h"
 
 namespace joulery {
@@ -14,6 +15,7 @@ namespace joulery {
 struct ServeOptions {
   std::string endpoint, server, kind;            // metrics to look at
   std::string proxy, upstream, log;              // to stand in between
+  TlsTrust trust;                                // of an upstream that speaks TLS
   std::string requests;                          // a server's own log
   std::string recording;                         // judge this one instead of watching
   std::string output, interval_text = "100ms", every_text, duration_text, baseline_text, sysroot;

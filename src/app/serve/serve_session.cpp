@@ -1,15 +1,9 @@
 #include "app/serve/serve_session.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <unistd.h>
-
-#include <ctime>
-#include <filesystem>
 
 #include "app/loaded_run.h"
 #include "app/measurement.h"
-#include "app/user_folders.h"
 
 namespace joulery {
 namespace {
@@ -68,21 +62,6 @@ Result<void> ServeSession::stop(MonoTime end) {
   facts_.exit_code = 0;
   for (const auto& [name, json] : to_metadata(facts_)) writer_->set(name, json);
   return writer_->close();
-}
-
-Result<std::string> new_serve_recording() {
-  const std::filesystem::path folder = user_data_folder();
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed)
-    return fail(ErrorCode::permission, "cannot make the folder for recordings: " + failed.message(), folder,
-                "give a file with -o, or --no-save");
-  const std::string name = fmt::format("{:%Y-%m-%dT%H%M%S}-serve-watch-{}", fmt::localtime(std::time(nullptr)), ::getpid());
-  for (int n = 1; n < 10000; ++n) {
-    const std::string path = folder / fmt::format("{}{}.joulery", name, n == 1 ? "" : fmt::format("-{}", n));
-    if (!std::filesystem::exists(path)) return path;
-  }
-  return fail(ErrorCode::io, "no free name for a recording", folder.string(), "give a file with -o");
 }
 
 }  // namespace joulery

@@ -51,7 +51,4 @@ class ServeSession {
   LiveEnergy energy_;
 };
 
-// A name for a recording that is not taken, in the user's data folder. Errors: permission, io.
-Result<std::string> new_serve_recording();
-
 }  // namespace joulery

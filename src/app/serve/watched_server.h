@@ -13,10 +13,18 @@
 
 namespace joulery {
 
+// What a server did, as far as it is told.
+struct ServedCounts {
+  std::optional<double> tokens_in, tokens_out, requests;
+};
+
 // So much so far, for the live line.
 struct ServedSoFar {
   std::optional<double> tokens_out, requests;
   std::string trouble;   // why nothing is known just now; "" where it is
+
+  // Books what was done by then here, and as work in the session's recording.
+  void book(const ServedCounts& done, MonoTime at, ServeSession& session);
 };
 
 class WatchedServer {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "ledger/serving/slot_misses.h"
 #include "ledger/split.h"
 
 namespace joulery {
@@ -11,6 +13,10 @@ namespace {
 constexpr double z90 = 1.6449;                  // half-width of a normal 90 % interval in standard deviations
 constexpr std::size_t most_fit_points = 20'000;
 constexpr double typical_prefills_a_point = 10;  // an interval must be long against what is only known to lie within it
+
+// Found on simulated servers (docs/measured/serving.md). Of what is missed in a slot, so much of the variance is an error of
+// shares, the rest steps that really cost more or less; and what prompts cost against answers is wrong by so much in a way that no resampling shows.
+constexpr double error_of_misses = 0.7, cost_error = 0.05;
 
 // What a use had in work within one slot.
 struct Part {
@@ -33,8 +39,6 @@ class Sharer {
   }
 
   const StepTimes& times() const { return times_; }
-  // What these costs miss in one slot: standard deviation, joules.
-  double noise(const ServingCoefficients& costs) const;
   // `host_only`: the accelerators' energy left out.
   std::vector<ServingPoint> points(bool host_only) const;
   void share(const ServingFacts& facts, ServingShares& result) const;
@@ -49,13 +53,15 @@ class Sharer {
   std::size_t slots_a_point() const;
   double steps(std::size_t slot) const;
   std::vector<double> weights(std::size_t slot, const ServingCoefficients& costs) const;
+  std::vector<double> cost_variance(const ServingCosts& costs, double given_idle) const;
+  std::vector<double> miss_variance(const ServingCoefficients& costs) const;
   void add_bounds(const ServingFacts& facts, ServingShares& result) const;
 
   std::span<const ServingSlot> slots_;
   StepTimes times_;
-  std::vector<ServingUse> uses_;          // prompts without their waiting
+  std::vector<ServingUse> uses_;  // prompts without their waiting
   std::vector<std::vector<Part>> parts_;  // by slot
-  std::vector<double> pace_;              // by slot: how fast answers come, relative to other slots
+  std::vector<double> pace_;  // by slot: how fast answers come, relative to other slots
 };
 
 Part& Sharer::part_of(std::size_t slot, std::size_t use) {
@@ -120,19 +126,6 @@ double Sharer::steps(std::size_t slot) const {
   double sum = 0;
   for (const Part& part : parts_[slot]) sum += part.seconds;
   return std::min(sum, to_seconds(slots_[slot].when.length())) * pace_[slot];
-}
-
-double Sharer::noise(const ServingCoefficients& c) const {
-  double squares = 0, count = 0;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (parts_[i].empty() || !slots_[i].whole || slots_[i].unattributed) continue;
-    const ServingPoint p = point_of(i, false);
-    const double told =
-        c.idle_watts * p.seconds + c.step_joules * p.steps + c.prefill_joules * p.prefill_tokens + c.decode_joules * p.decode_tokens;
-    squares += (p.joules - told) * (p.joules - told);
-    count += 1;
-  }
-  return count > 0 ? std::sqrt(squares / count) : 0;
 }
 
 ServingPoint Sharer::point_of(std::size_t slot, bool host_only) const {
@@ -226,39 +219,64 @@ void Sharer::share(const ServingFacts& facts, ServingShares& result) const {
   add_bounds(facts, result);
 }
 
-// How far a share may be off: what other coefficients, as likely, would have given it; what the fit misses in its intervals,
-// in proportion to its share of them; and the meters' own error, which all shares have in common.
-void Sharer::add_bounds(const ServingFacts& facts, ServingShares& result) const {
-  const auto& replicates = result.costs.replicates;
-  std::vector<double> sum(uses_.size()), squares(uses_.size()), noise(uses_.size());
-  const double given = facts.idle_accelerator_watts.value_or(0) + facts.idle_host_watts.value_or(0);
-  for (const ServingCoefficients& costs : replicates) {
+// By use: the variance of what other coefficients, as likely, would have given it.
+std::vector<double> Sharer::cost_variance(const ServingCosts& fitted, double given_idle) const {
+  std::vector<double> sum(uses_.size()), squares(uses_.size());
+  for (const ServingCoefficients& costs : fitted.replicates) {
     std::vector<double> one(uses_.size());
-    const double idle = result.costs.idle_source == "given" ? given : costs.idle_watts;
+    const double idle = fitted.idle_source == "given" ? given_idle : costs.idle_watts;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (parts_[i].empty() || slots_[i].unattributed) continue;
       const std::vector<double> w = weights(i, costs);
-      double all = 0;
-      for (const double weight : w) all += weight;
+      const double all = std::accumulate(w.begin(), w.end(), 0.0);
       const double active = std::max(0.0, to_joules(slots_[i].accelerators + slots_[i].host) - idle * to_seconds(slots_[i].when.length()));
       if (all > 0)
         for (std::size_t k = 0; k < w.size(); ++k) one[parts_[i][k].use] += active * w[k] / all;
     }
     for (std::size_t u = 0; u < one.size(); ++u) sum[u] += one[u], squares[u] += one[u] * one[u];
   }
-  for (std::size_t i = 0; i < slots_.size() && result.noise > 0; ++i) {
-    const std::vector<double> w = weights(i, result.costs.best);
-    double all = 0;
-    for (const double weight : w) all += weight;
-    const double variance = result.noise * result.noise;
-    for (std::size_t k = 0; k < w.size() && all > 0; ++k) noise[parts_[i][k].use] += variance * (w[k] / all) * (w[k] / all);
+  const auto n = static_cast<double>(fitted.replicates.size());
+  for (std::size_t u = 0; u < sum.size(); ++u) squares[u] = n > 1 ? std::max(0.0, (squares[u] - sum[u] * sum[u] / n) / (n - 1)) : 0;
+  return squares;
+}
+
+// By use: the variance of what the costs miss in its slots, and of prompts that weigh too much or too little against answers.
+std::vector<double> Sharer::miss_variance(const ServingCoefficients& c) const {
+  std::vector<SlotMiss> misses(slots_.size());
+  std::vector<std::vector<SlotFraction>> fractions(uses_.size());
+  std::vector<double> moved(uses_.size());  // joules that it would get more if prompts weighed twice as much, as a slope
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const ServingPoint p = point_of(i, false);
+    const double prompts = c.prefill_joules * p.prefill_tokens,
+                 told = c.idle_watts * p.seconds + c.step_joules * p.steps + prompts + c.decode_joules * p.decode_tokens;
+    misses[i] = {!parts_[i].empty() && slots_[i].whole && !slots_[i].unattributed, p.joules - told, prompts};
+    const std::vector<double> w = weights(i, c);
+    const double all = std::accumulate(w.begin(), w.end(), 0.0), active = std::max(0.0, p.joules - c.idle_watts * p.seconds);
+    for (std::size_t k = 0; k < w.size() && all > 0; ++k) {
+      const Part& part = parts_[i][k];
+      fractions[part.use].push_back({i, w[k] / all});
+      moved[part.use] += active * (c.prefill_joules * part.prefill - w[k] * prompts / all) / all;
+    }
   }
-  const auto n = static_cast<double>(replicates.size());
+  const MissModel model = model_misses(misses);
+  std::vector<double> variance;
+  for (std::size_t u = 0; u < uses_.size(); ++u)
+    variance.push_back(error_of_misses * missed_variance(model, fractions[u]) + cost_error * cost_error * moved[u] * moved[u]);
+  return variance;
+}
+
+// How far a share may be off: by the costs, by what they miss, and by the meters' own error, which all shares have in common.
+void Sharer::add_bounds(const ServingFacts& facts, ServingShares& result) const {
+  const double given = facts.idle_accelerator_watts.value_or(0) + facts.idle_host_watts.value_or(0);
+  std::vector<double> variance = cost_variance(result.costs, given);
+  if (result.costs.weights_fitted) {
+    const std::vector<double> missed = miss_variance(result.costs.best);
+    for (std::size_t u = 0; u < variance.size(); ++u) variance[u] += missed[u];
+  }
   for (std::size_t u = 0; u < uses_.size(); ++u) {
     SharedJoules& share = result.uses[u];
     const Energy value = share.accelerators + share.host;
-    const double spread = n > 1 ? std::max(0.0, (squares[u] - sum[u] * sum[u] / n) / (n - 1)) : 0;
-    const double half = z90 * std::sqrt(spread + noise[u]) + facts.relative_error * to_joules(value);
+    const double half = z90 * std::sqrt(variance[u]) + facts.relative_error * to_joules(value);
     share.total = {value, std::max(Energy{}, value - joules(half)), value + joules(half)};
   }
 }
@@ -285,7 +303,6 @@ ServingShares share_serving(std::span<const ServingSlot> slots, std::span<const 
                                          : std::nullopt;
   result.costs = fit_serving_costs(sharer.points(false), idle);
   result.times = sharer.times();
-  if (result.costs.weights_fitted) result.noise = sharer.noise(result.costs.best);
   add_idle(slots, sharer, result.costs, facts);
   sharer.share(facts, result);
   return result;

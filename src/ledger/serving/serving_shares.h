@@ -43,7 +43,6 @@ struct SharedJoules {
 struct ServingShares {
   ServingCosts costs;
   StepTimes times;
-  double noise = 0;                    // standard deviation of what the costs miss in one slot, joules
   std::vector<SharedJoules> uses;      // in the order of the uses
   Energy active_accelerators, active_host;
   Energy idle_accelerators, idle_host;

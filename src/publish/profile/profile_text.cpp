@@ -15,6 +15,23 @@ namespace {
 
 constexpr int widest_name = 60;
 
+// "vectorized_elementwise_kernel<4, ..." of "void at::native::(anonymous namespace)::vectorized_elementwise_kernel<4, ...": demangled kernels
+// differ behind their namespaces, where a narrow column ends. Other names stay as they are.
+std::string_view without_namespaces(std::string_view name) {
+  constexpr std::string_view returns = "void ", anonymous = "(anonymous namespace)::";
+  if (!name.starts_with(returns)) return name;
+  name.remove_prefix(returns.size());
+  for (;;) {
+    if (name.starts_with(anonymous)) {
+      name.remove_prefix(anonymous.size());
+      continue;
+    }
+    const std::size_t next = name.find("::");
+    if (next == std::string_view::npos || name.substr(0, next).find_first_of("<( ") != std::string_view::npos) return name;
+    name.remove_prefix(next + 2);
+  }
+}
+
 class Tables {
  public:
   Tables(const ToldProfile& told, std::size_t most, const TextStyle& style)
@@ -48,7 +65,7 @@ class Tables {
   }
 
   std::string name_of(const std::string& name) const {
-    return "  " + clipped(printable(name, style_->unicode), widest_name, style_->unicode);
+    return "  " + clipped(printable(without_namespaces(name), style_->unicode), widest_name, style_->unicode);
   }
 
   TableRow row(std::string name, std::optional<Energy> joules, Duration time, std::int64_t calls, std::string words) {

@@ -1,11 +1,13 @@
 #include "watch/profile/chrome_scanner.h"
 
+#include <cstddef>
+
 namespace joulery {
 namespace {
 
 struct ArgMember {
   std::string_view key;
-  std::string_view ChromeEvent::* member;
+  std::string_view ChromeEvent::* member = nullptr;
 };
 
 constexpr ArgMember arg_members[] = {
@@ -36,12 +38,36 @@ constexpr ArgMember event_members[] = {
     {"tid", &ChromeEvent::tid}, {"ts", &ChromeEvent::ts},   {"dur", &ChromeEvent::dur},   {"id", &ChromeEvent::id},
 };
 
-template <std::size_t N>
-std::string_view ChromeEvent::* member_of(const ArgMember (&members)[N], std::string_view key) {
-  for (const ArgMember& member : members)
-    if (member.key.size() == key.size() && member.key == key) return member.member;
-  return nullptr;
-}
+// Members by a hash of their keys, made by the compiler: a trace has several keys for each number in it.
+class MemberTable {
+ public:
+  template <std::size_t N>
+  explicit constexpr MemberTable(const ArgMember (&members)[N]) {
+    static_assert(N < slots / 2);
+    for (const ArgMember& member : members) {
+      std::size_t slot = slot_of(member.key);
+      while (!entries_[slot].key.empty()) slot = (slot + 1) % slots;
+      entries_[slot] = member;
+    }
+  }
+
+  std::string_view ChromeEvent::* find(std::string_view key) const {
+    if (key.empty()) return nullptr;
+    for (std::size_t slot = slot_of(key); !entries_[slot].key.empty(); slot = (slot + 1) % slots)
+      if (entries_[slot].key == key) return entries_[slot].member;
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::size_t slots = 64;
+  static constexpr std::size_t slot_of(std::string_view key) {
+    return (key.size() * 5 + static_cast<unsigned char>(key.front()) + static_cast<unsigned char>(key.back()) * std::size_t{3}) % slots;
+  }
+
+  ArgMember entries_[slots];           // an empty key: none is here
+};
+constexpr MemberTable arg_table(arg_members);
+constexpr MemberTable event_table(event_members);
 
 // The members of one object, each to `each(key, cursor)`, which scans the value.
 template <class Each>
@@ -67,7 +93,7 @@ bool scan_args(JsonCursor& json, ChromeEvent& event) {
   std::string_view ignored;
   if (*begin != '{') return scan_value(json, ignored);
   const bool whole = scan_members(json, [&](std::string_view key) {
-    const auto member = member_of(arg_members, key);
+    const auto member = arg_table.find(key);
     return scan_value(json, member ? event.*member : ignored);
   });
   event.args = {begin, static_cast<std::size_t>(json.at - begin)};
@@ -81,7 +107,7 @@ bool scan_event(JsonCursor& json, ChromeEvent& event) {
   std::string_view ignored;
   const bool whole = scan_members(json, [&](std::string_view key) {
     if (key == "args") return scan_args(json, event);
-    const auto member = member_of(event_members, key);
+    const auto member = event_table.find(key);
     return scan_value(json, member ? event.*member : ignored);
   });
   event.text = {begin, static_cast<std::size_t>(json.at - begin)};

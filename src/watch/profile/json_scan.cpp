@@ -1,5 +1,6 @@
 #include "watch/profile/json_scan.h"
 
+#include <array>
 #include <bit>
 #include <bitset>
 #include <charconv>
@@ -44,6 +45,14 @@ const char* structure_stop(const char* at) {
   return at;
 #endif
 }
+
+// What numbers, true, false and null are made of.
+constexpr auto of_word = [] {
+  std::array<bool, 256> letters{};
+  for (unsigned c = 0; c < 256; ++c)
+    letters[c] = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' || c == '+';
+  return letters;
+}();
 
 void append_utf8(std::string& to, unsigned code) {
   if (code < 0x80) {
@@ -115,10 +124,7 @@ bool scan_string(JsonCursor& json, std::string_view& text) {
 bool scan_word(JsonCursor& json, std::string_view& text) {
   json.space();
   const char* const begin = json.at;
-  const auto of_word = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' || c == '+';
-  };
-  while (of_word(*json.at)) ++json.at;
+  while (of_word[static_cast<unsigned char>(*json.at)]) ++json.at;
   text = {begin, static_cast<std::size_t>(json.at - begin)};
   return !text.empty() && json.at < json.end;
 }
@@ -182,7 +188,33 @@ std::string unescape_json(std::string_view text) {
   return plain;
 }
 
+namespace {
+
+// Nearly all: up to 15 digits, a point, up to 3 more. False for what is of another form, be it a number or not.
+bool plain_microseconds(std::string_view text, std::int64_t& ns) {
+  constexpr std::size_t most_whole = 15, nano_digits = 3;
+  std::int64_t value = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+    if (i == most_whole) return false;
+    value = value * 10 + (text[i] - '0');
+  }
+  if (i == 0 || (i < text.size() && text[i] != '.')) return false;
+  const std::string_view decimals = i < text.size() ? text.substr(i + 1) : std::string_view{};
+  if (decimals.size() > nano_digits) return false;
+  for (std::size_t digit = 0; digit < nano_digits; ++digit) {
+    const char c = digit < decimals.size() ? decimals[digit] : '0';
+    if (c < '0' || c > '9') return false;
+    value = value * 10 + (c - '0');
+  }
+  ns = value;
+  return true;
+}
+
+}  // namespace
+
 bool microseconds_token(std::string_view text, std::int64_t& ns) {
+  if (plain_microseconds(text, ns)) return true;
   text = unquoted(text);
   const bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);

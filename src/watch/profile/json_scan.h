@@ -17,6 +17,7 @@ struct JsonCursor {
 
   bool at_end() const { return at >= end; }
   void space() {
+    if (static_cast<unsigned char>(*at) > ' ') return;
     while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') ++at;
   }
   // Spaces, then `c`.

@@ -16,6 +16,7 @@ struct Links {
   std::unordered_map<std::uint32_t, NameId> layer_of_op;           // External id -> layer
   std::unordered_map<std::uint32_t, NameId> layer_of_sequence;     // autograd's number -> layer of the forward op
   std::unordered_map<std::uint32_t, std::uint32_t> op_of_launch;   // correlation -> External id of the op around the call
+  std::unordered_map<std::uint32_t, NameId> layer_of_launch;       // correlation -> layer around a call that no op is around
 };
 
 class ModulePaths {
@@ -29,15 +30,27 @@ class ModulePaths {
     std::string path(names_->operator[](parent));
     if (std::string_view text = (*names_)[name]; std::size_t(std::ranges::count(path, '/')) < deepest_path) {
       if (text.starts_with(module_prefix)) text.remove_prefix(module_prefix.size());
-      if (!path.empty()) path += '/';
+      if (const std::string_view around = repeated(parent, text); !around.empty()) path.resize(path.size() - around.size());
+      if (!path.empty() && !path.ends_with('/')) path += '/';
       path += text;
     }
     const NameId id = names_->add(path);
+    own_names_.try_emplace(id, name);
     return found->second = id <= layers_most ? id : 0;
   }
 
  private:
+  // The name of the module `parent` where `text` begins with it: "net.conv1" inside "net" tells the path itself. Else "".
+  std::string_view repeated(NameId parent, std::string_view text) const {
+    const auto found = own_names_.find(parent);
+    if (found == own_names_.end()) return {};
+    const std::string_view own = (*names_)[found->second];
+    const bool repeats = text.size() > own.size() && text.starts_with(own) && (text[own.size()] == '.' || text[own.size()] == '/');
+    return repeats && (*names_)[parent].ends_with(own) ? own : std::string_view{};
+  }
+
   NameTable* names_;
+  std::unordered_map<NameId, NameId> own_names_;   // path -> name of the module that it leads to
   std::unordered_map<std::uint64_t, NameId> paths_;
 };
 
@@ -70,6 +83,8 @@ void walk_thread(ProfileTrack& track, ModulePaths& paths, Links& links) {
         event.external = op;
       } else if (event.correlation != no_link && event.external != no_link) {
         links.op_of_launch.try_emplace(event.correlation, event.external);
+      } else if (event.correlation != no_link && event.layer != 0) {
+        links.layer_of_launch.try_emplace(event.correlation, NameId{event.layer});
       }
     }
     open.push_back({event.end(), event.layer, op});
@@ -95,6 +110,9 @@ void walk_stream(ProfileTrack& track, const Links& links) {
   for (ProfileEvent& event : track.events) {
     if (const auto found = links.op_of_launch.find(event.correlation); event.correlation != no_link && found != links.op_of_launch.end())
       event.external = found->second;
+    if (event.layer == 0 && event.external == no_link && event.correlation != no_link)
+      if (const auto found = links.layer_of_launch.find(event.correlation); found != links.layer_of_launch.end())
+        event.layer = found->second & layers_most;
     if (event.layer != 0 || event.external == no_link) continue;
     if (const auto found = links.layer_of_op.find(event.external); found != links.layer_of_op.end())
       event.layer = found->second & layers_most;

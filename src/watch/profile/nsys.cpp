@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "watch/profile/nvtx_ranges.h"
 #include "watch/profile/profile_builder.h"
 
 namespace joulery {
@@ -73,6 +74,7 @@ class NsysReader {
     for (const Table& table : tables)
       if (const auto rows = read_table(table); !rows) return std::unexpected(rows.error());
     if (const auto ranges = read_ranges(); !ranges) return std::unexpected(ranges.error());
+    ranges_.classify();
     if (!any_table_)
       return fail(ErrorCode::format, "the database has none of nsys' tables", input_->name(),
                   "make it with: nsys export --type sqlite REPORT.nsys-rep");
@@ -197,7 +199,7 @@ class NsysReader {
     ProfileEvent event{.begin = sqlite3_column_int64(row, start), .name = name_of_row(row, name, otherwise), .kind = table.kind};
     if (__builtin_sub_overflow(sqlite3_column_int64(row, end), event.begin, &event.duration)) return builder_.count_left_out();
     if (sqlite3_column_type(row, correlation) != SQLITE_NULL)
-      event.correlation = ProfileBuilder::link(sqlite3_column_int64(row, correlation));
+      event.correlation = launch_link(sqlite3_column_int64(row, correlation), sqlite3_column_int64(row, global));
     if (event.kind == EventKind::runtime && is_wait(builder_.profile().names[event.name])) event.kind = EventKind::sync;
     const bool on_host = table.kind == EventKind::runtime;
     const std::uint32_t track = on_host ? host_track(sqlite3_column_int64(row, global)) : device_track(row, table.kind == EventKind::sync);
@@ -208,8 +210,17 @@ class NsysReader {
     facts.bytes += static_cast<double>(sqlite3_column_int64(row, bytes));
   }
 
+  static std::int64_t pid_of(std::int64_t global) { return (global / id_span) % id_span; }
+
+  // Each process counts its launches from 1: the process keeps those of several apart.
+  static std::uint32_t launch_link(std::int64_t correlation, std::int64_t global) {
+    constexpr std::uint64_t spread = 0x9e3779b1;
+    return ProfileBuilder::link(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(correlation) + static_cast<std::uint64_t>(pid_of(global)) * spread));
+  }
+
   std::uint32_t host_track(std::int64_t global_tid) {
-    const std::int64_t pid = (global_tid / id_span) % id_span, tid = global_tid % id_span;
+    const std::int64_t pid = pid_of(global_tid), tid = global_tid % id_span;
     const std::uint32_t number = builder_.track(std::to_string(pid), std::to_string(tid), TrackKind::thread);
     return number;
   }
@@ -231,26 +242,22 @@ class NsysReader {
     const std::string text = columns->contains("text") ? "text" : "NULL", text_id = columns->contains("textId") ? "textId" : "NULL";
     const std::string only = columns->contains("eventType") ? " AND eventType = " + std::to_string(push_pop_range) : "";
     return each_row("SELECT start, \"end\", globalTid, " + text + ", " + text_id + " FROM NVTX_EVENTS WHERE \"end\" IS NOT NULL" + only +
-                        " ORDER BY start",
+                        " ORDER BY start, \"end\" DESC",
                     "NVTX_EVENTS", [&](sqlite3_stmt* row) { add_range(row); });
   }
 
   void add_range(sqlite3_stmt* row) {
-    const std::string_view text = text_at(row, 3);
-    ProfileEvent event{.begin = sqlite3_column_int64(row, 0),
-                       .name = text.empty() ? name_of_row(row, 4, "range") : builder_.profile().names.add(text),
-                       .kind = EventKind::annotation};
-    if (__builtin_sub_overflow(sqlite3_column_int64(row, 1), event.begin, &event.duration)) return builder_.count_left_out();
-    const std::int64_t step = step_number(builder_.profile().names[event.name]);
-    if (step >= 0) {
-      event.kind = EventKind::step;
-      event.correlation = ProfileBuilder::link(step + 1);
-    }
-    builder_.add(host_track(sqlite3_column_int64(row, 2)), event);
+    const std::int64_t begin = sqlite3_column_int64(row, 0);
+    std::int64_t duration = 0;
+    if (__builtin_sub_overflow(sqlite3_column_int64(row, 1), begin, &duration)) return builder_.count_left_out();
+    std::string_view text = text_at(row, 3);
+    if (text.empty()) text = builder_.profile().names[name_of_row(row, 4, "range")];
+    ranges_.add(host_track(sqlite3_column_int64(row, 2)), begin, duration, text);
   }
 
   TraceInput* input_;
   ProfileBuilder builder_;
+  NvtxRanges ranges_{builder_};
   Database database_;
   std::unordered_map<std::int64_t, NameId> names_;
   std::int64_t start_ns_ = 0;

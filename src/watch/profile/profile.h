@@ -108,14 +108,15 @@ struct Profile {
   ProfileClock clock = ProfileClock::relative;
   std::int64_t base_ns = 0;       // what was added to every time that the trace tells
   NameTable names;                // names[0] is ""
-  std::vector<ProfileTrack> tracks;  // in the order in which the trace names them, and the steps' behind them; some may be empty
+  // In the order in which the trace names them, and the steps' behind them; some may be empty. A deque, for a growing vector would copy the events.
+  std::deque<ProfileTrack> tracks;
   std::vector<ProfileStep> steps;
   std::vector<ProfileMemory> memory;
   std::vector<ProfileDevice> devices;
   std::unordered_map<NameId, NameFacts> facts;
-  std::vector<std::string> notes;    // told to the user: "12 events with a negative duration were left out"
-  std::int64_t begin = 0, end = 0;   // of all events of threads and streams and of all steps; begin == end where there is none
-  std::int64_t cut = 0;           // events that ran over their parent
+  std::vector<std::string> notes;  // told to the user: "12 events with a negative duration were left out"
+  std::int64_t begin = 0, end = 0;  // of all events of threads and streams and of all steps; begin == end where there is none
+  std::int64_t cut = 0;  // events that ran over their parent
 
   std::string_view name(NameId id) const { return names[id]; }
   std::size_t event_count() const;

@@ -1,7 +1,5 @@
 #include "watch/serving/otlp_spans.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -115,19 +113,12 @@ RequestLog parse_otlp_spans(std::string_view text) {
     take_document(whole_text, log);
     return log;
   }
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+  for_each_line(text, most_otlp_line_bytes, log, [&](std::string_view line) -> std::string_view {
     const Json document = Json::parse(line, nullptr, false);
-    if (!document.is_discarded())
-      take_document(document, log);
-    else if (log.bad_lines++ == 0)
-      log.first_trouble = fmt::format("line {}: no JSON", number);
-  }
+    if (document.is_discarded()) return "no JSON";
+    take_document(document, log);
+    return "";
+  });
   return log;
 }
 

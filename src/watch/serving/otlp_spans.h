@@ -7,11 +7,15 @@
 // seconds, gen_ai.response.model or gen_ai.request.model, gen_ai.request.id.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "watch/serving/request_log.h"
 
 namespace joulery {
+
+// A document on a line of its own is a batch of a collector, 8,192 spans of 2 kB as it comes.
+inline constexpr std::size_t most_otlp_line_bytes = 64 << 20;
 
 // Bad lines are documents that are none; a span that is no request is no trouble.
 RequestLog parse_otlp_spans(std::string_view text);

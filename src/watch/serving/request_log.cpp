@@ -70,8 +70,8 @@ std::expected<ServedRequest, const char*> request_of(const Json& line) {
 
 }  // namespace
 
-RequestLog parse_request_log(std::string_view text) {
-  RequestLog log;
+void for_each_line(std::string_view text, std::size_t most_bytes, RequestLog& log,
+                   const std::function<std::string_view(std::string_view)>& take) {
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -79,15 +79,19 @@ RequestLog parse_request_log(std::string_view text) {
     begin = end + 1;
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const auto request = line.size() > most_request_line_bytes
-                             ? std::expected<ServedRequest, const char*>(std::unexpected("longer than 1 MiB"))
-                             : request_of(Json::parse(line, nullptr, false));
-    if (request) {
-      log.requests.push_back(*request);
-      continue;
-    }
-    if (log.bad_lines++ == 0) log.first_trouble = fmt::format("line {}: {}", number, request.error());
+    const std::string trouble = line.size() > most_bytes ? fmt::format("longer than {} MiB", most_bytes >> 20) : std::string(take(line));
+    if (!trouble.empty() && log.bad_lines++ == 0) log.first_trouble = fmt::format("line {}: {}", number, trouble);
   }
+}
+
+RequestLog parse_request_log(std::string_view text) {
+  RequestLog log;
+  for_each_line(text, most_request_line_bytes, log, [&](std::string_view line) -> std::string_view {
+    auto request = request_of(Json::parse(line, nullptr, false));
+    if (!request) return request.error();
+    log.requests.push_back(*std::move(request));
+    return "";
+  });
   return log;
 }
 

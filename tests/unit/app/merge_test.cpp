@@ -8,6 +8,7 @@
 #include "app/loaded_run.h"
 #include "ledger/merge/write_job.h"
 #include "publish/text.h"
+#include "tests/unit/publish/golden.h"
 #include "tests/unit/record/sample_run.h"
 
 namespace joulery {
@@ -249,6 +250,36 @@ TEST_F(Merge, TheSamePidInTwoRecordingsIsTwoProcesses) {
   EXPECT_EQ(job.steps.count, 80);
 }
 
+// Two hosts of 20 and 50 W from 10 to 20 s: 200 and 500 J. Ten rounds from 11 s on, every 0.8 s: alpha is done after 0.5 s, beta after 0.6 s and
+// 0, 1 or 2 ms in turns, 9 ms in all. So some rank is in a step for 6.009 s, and none for the rest of the 7.8 s from the first step's begin to the
+// last one's end.
+TEST_F(Merge, AJobLooksAsItsGoldenFile) {
+  Script alpha{"alpha", "boot-a", 20}, beta{"beta", "boot-b", 50, 10, 20, 500};
+  for (int k = 0; k < 10; ++k) {
+    alpha.steps.emplace_back(11 + 0.8 * k, 11.5 + 0.8 * k);
+    beta.steps.emplace_back(11 + 0.8 * k, 11.6 + 0.8 * k + (k % 3) * 1e-3);
+  }
+  beta.rank = 1;
+  ASSERT_TRUE(merge({make("a", alpha), make("b", beta)}, folder_.file("job")));
+  const Report job = report(folder_.file("job"));
+  EXPECT_NEAR(to_joules(job.energy.joules->value), 700, 0.01);
+  const std::vector<std::pair<std::string, double>> phases{
+      {"start-up", 70 * 1.0}, {"steps", 70 * 6.009}, {"between steps", 70 * 1.791}, {"tear-down", 70 * 1.2}};
+  ASSERT_EQ(job.phases.size(), phases.size());
+  Energy sum;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    EXPECT_EQ(job.phases[i].name, phases[i].first);
+    EXPECT_NEAR(to_joules(*job.phases[i].joules), phases[i].second, 0.1) << phases[i].first;
+    sum += *job.phases[i].joules;
+  }
+  EXPECT_EQ(sum, job.energy.joules->value);
+  ASSERT_EQ(job.ranks.size(), 2U);
+  EXPECT_EQ(job.ranks[1].last, 10);
+  EXPECT_NEAR(job.ranks[1].waited_for_s, 9 * 0.1 + 0.009, 0.001);  // after the last round nobody waits
+  EXPECT_EQ(job.work[0].count, 2 * 10 * 32);
+  expect_golden("job.txt", report_text(job, {.colour = false, .unicode = true, .width = 80}));
+}
+
 TEST_F(Merge, TheSameRecordingTwiceIsCountedOnce) {
   const std::string a = make("a", {"alpha", "boot-a"}), b = make("b", {"beta", "boot-b"});
   std::filesystem::copy_file(a, folder_.file("copy"));
@@ -275,7 +306,7 @@ TEST_F(Merge, RecordingsThatDoNotOverlapAreRefusedUnlessToldOtherwise) {
 TEST_F(Merge, NothingIsWrittenWhereItFails) {
   const std::string a = make("a", {"alpha", "boot-a"});
   ASSERT_TRUE(merge({a}, folder_.file("job")));
-  EXPECT_FALSE(merge({a}, folder_.file("job")));                     // it exists
+  EXPECT_FALSE(merge({a}, folder_.file("job")));  // it exists
   EXPECT_FALSE(merge({a, folder_.file("job")}, folder_.file("x")));  // merged already
   EXPECT_FALSE(merge({a, folder_.file("none")}, folder_.file("x")));
   EXPECT_FALSE(merge({a}, folder_.file("no/folder/x")));
@@ -284,7 +315,11 @@ TEST_F(Merge, NothingIsWrittenWhereItFails) {
 
 // A merged recording whose metadata names a host twice, or holds a job within a job, would count or go round for ever.
 TEST(JobHosts, DamagedOnesAreRefused) {
-  JobHost host{"alpha", {}, {{}}, {}, {{}, {}, {}, 0, {}, {}, "the job's clock"}, {0}};
+  JobHost host;
+  host.name = "alpha";
+  host.crossings.resize(1);
+  host.alignment.source = "the job's clock";
+  host.members = {0};
   JobHost other = host;
   EXPECT_EQ(job_hosts({{"hosts", hosts_json({host})}})->size(), 1U);
   EXPECT_FALSE(job_hosts({{"hosts", hosts_json({host, other})}}));

@@ -113,14 +113,14 @@ TEST(Gauge, AnOutageEndsOneStretchAndBeginsAnother) {
 
 TEST(Gauge, ShorterThanItsWindowReadingsCountAsTheyAre) {
   const std::vector<MonoTime> times{at(0), at(0.2), at(0.4)};
-  const Track track = integrate_gauge(sensor(milliseconds(100), seconds(1)), times, {100'000, 120'000, 140'000}, {});
+  const Track track = integrate_gauge(sensor(milliseconds(100), seconds(1)), times, std::vector<std::int64_t>{100'000, 120'000, 140'000}, {});
   EXPECT_NEAR(energy(track, 0, 0.4), 48, 1e-5);  // the trapezoid: 0.2 × 110 + 0.2 × 130
 }
 
 TEST(Gauge, WithoutAGoodReadingNothingIsKnown) {
   const std::vector<MonoTime> times{at(0), at(1)};
   const std::vector<MissingReason> reasons(2, MissingReason::not_supported);
-  const Track track = integrate_gauge(sensor(milliseconds(100), seconds(1)), times, {0, 0}, reasons);
+  const Track track = integrate_gauge(sensor(milliseconds(100), seconds(1)), times, std::vector<std::int64_t>{0, 0}, reasons);
   EXPECT_TRUE(track.empty());
   ASSERT_EQ(track.gaps().size(), 1U);
   EXPECT_EQ(track.gaps()[0].reason, "not supported by the device");

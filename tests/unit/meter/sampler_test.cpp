@@ -140,6 +140,46 @@ TEST(Sampler, DeadlinesKeepTheirGrid) {
     EXPECT_EQ((deadlines[i] - deadlines[0]).base_units() % milliseconds(10).base_units(), 0) << i;
 }
 
+// Rounds of 1 ms are handed on some at a time, and none is lost, twice told or out of order, up to the last.
+TEST(Sampler, QuickRoundsComeWholeAndInTheirOrder) {
+  auto devices = one(std::make_unique<CountingMeter>());
+  Collected all;
+  Sampler sampler(devices, milliseconds(1), all);
+  sampler.start();
+  EXPECT_EQ(all.rounds[0].size(), 1U);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  sampler.stop();
+  const auto& rounds = all.rounds[0];
+  ASSERT_GT(rounds.size(), 3U);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    EXPECT_EQ(rounds[i].raw, static_cast<std::int64_t>(i));
+    if (i == 0) continue;
+    EXPECT_GE(rounds[i].before, rounds[i - 1].after) << i;
+    EXPECT_GT(all.deadlines[0][i], all.deadlines[0][i - 1]) << i;
+  }
+}
+
+TEST(Sampler, RoundsBeforeAMissedDeadlineComeBeforeItIsTold) {
+  auto devices = one(std::make_unique<CountingMeter>(milliseconds(30), 5));
+  struct Ordered final : RoundConsumer {
+    void take(const Round& round) override { last = round.deadline; }
+    void missed(std::size_t, MonoTime at, std::int64_t) override {
+      if (told == 0) gap = at - last;
+      ++told;
+    }
+    void suspended(const Suspension&) override {}
+    MonoTime last;
+    Duration gap;
+    int told = 0;
+  } consumer;
+  Sampler sampler(devices, milliseconds(2), consumer);
+  sampler.start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  sampler.stop();
+  ASSERT_GT(consumer.told, 0);
+  EXPECT_GE(consumer.gap, milliseconds(4));   // the round that took so long was due before all that it made miss
+}
+
 TEST(Sampler, ASlowMeterDoesNotDelayAFastOne) {
   auto devices = one(std::make_unique<CountingMeter>());
   devices.push_back({"test", "slow", true, std::make_unique<CountingMeter>(milliseconds(300), 1)});

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "judge/profile_flame.h"
 #include "publish/flame.h"
+#include "watch/profile/read_profile.h"
 
 namespace joulery {
 namespace {
@@ -98,6 +100,45 @@ TEST(Efficiency, FindingsHaveTheirEvidenceAndJoules) {
   EXPECT_NE(finding(r, "launch overhead"), nullptr);
 }
 
+// A first launch that loads code, and a call that makes the context, are told apart from the launches: 50 ms of launches stay.
+TEST(Efficiency, StartUpIsNoLaunchOverhead) {
+  Sample s = sample();
+  const NameId launch = s.profile.tracks[0].events[2].name, init = named(s.profile, "cudaFree");
+  s.profile.tracks[0].events.push_back(event(1000, 50, launch, EventKind::runtime));   // ten times the others' 5 ms
+  s.profile.tracks[0].events.push_back(event(1050, 30, init, EventKind::runtime));     // there is no other
+  const Efficiency r = make_efficiency(s.profile, s.account, 0);
+  EXPECT_EQ(*r.start_up, milliseconds(80));
+  EXPECT_EQ(*r.launch_per_kernel, milliseconds(5));
+  EXPECT_EQ(finding(r, "launch overhead")->time, milliseconds(50));
+  EXPECT_EQ(finding(r, "start-up")->time, milliseconds(80));
+  EXPECT_NE(finding(r, "start-up")
+                ->evidence.find("2 one-off calls, 80.0 ms, 8.0 % of the time; the longest: cudaLaunchKernel 50.0 ms, cudaFree 30.0 ms"),
+            std::string::npos)
+      << finding(r, "start-up")->evidence;
+  EXPECT_FALSE(make_efficiency(sample().profile, s.account, 0).start_up);
+}
+
+struct RealStartUp {
+  const char* file;
+  std::int64_t start_up_us, launches_us, kernels;
+};
+
+// Sums of the calls in real traces, worked out from their JSON with Python's decimals: a call of 1 ms or more and ten times the second longest of its
+// function. Both began with the process' first use of the device.
+TEST(Efficiency, StartUpOfRealTraces) {
+  const std::filesystem::path folder = JOULERY_SOURCE_DIR "/../shared/data/profiles/kineto";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "skipped: no ../shared";
+  for (const RealStartUp& real : {RealStartUp{"alexnet--benchmark_result_2869224_1695835535_trace.json.gz", 39733741, 2562346, 79},
+                                  RealStartUp{"amd_trace--mi250_minitoy_train_ROCm6_2_kineto.json.gz", 6543, 193, 14}}) {
+    const auto profile = read_profile((folder / real.file).string());
+    ASSERT_TRUE(profile) << profile.error().what;
+    const Efficiency r = make_efficiency(*profile, account_profile(*profile, nullptr), 0);
+    ASSERT_TRUE(r.start_up) << real.file;
+    EXPECT_EQ(r.start_up->base_units() / 1000, real.start_up_us) << real.file;
+    EXPECT_EQ(r.launch_per_kernel->base_units() / 1000, real.launches_us / real.kernels) << real.file;
+  }
+}
+
 TEST(Efficiency, WithoutEnergyThereIsTimeAlone) {
   Sample s = sample();
   s.account.energy.reset();
@@ -119,7 +160,8 @@ TEST(Efficiency, ToldInEveryForm) {
   const auto json = nlohmann::json::parse(efficiency_json(r));
   EXPECT_EQ(json["schema"], "joulery.efficiency/1");
   EXPECT_EQ(json["findings"].size(), r.findings.size());
-  const std::string page = efficiency_html(r);
+  const std::string page = efficiency_html(r, "a <trace>");
+  EXPECT_NE(page.find("a &lt;trace&gt;"), std::string::npos);
   EXPECT_NE(page.find("GPU &lt;x&gt;"), std::string::npos);
   EXPECT_EQ(page.find("src="), std::string::npos);
 }

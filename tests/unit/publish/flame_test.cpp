@@ -87,7 +87,7 @@ TEST(Flame, PicturesStandAloneAndHarmNobody) {
     EXPECT_NE(page.find("&lt;script&gt;alert(1)"), std::string::npos);
     EXPECT_NE(page.find("hot;loop"), std::string::npos);
   }
-  EXPECT_NE(flame_html(flame).find("<table>"), std::string::npos);
+  EXPECT_NE(flame_html(flame).find("<table "), std::string::npos);
   EXPECT_NE(flame_html(Flame{}).find("<svg"), std::string::npos);
 }
 

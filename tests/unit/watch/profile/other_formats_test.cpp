@@ -1,10 +1,12 @@
 // xplane.pb, nsys' SQLite, Perfetto, gzip.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
+#include <map>
 
 #include "tests/unit/watch/profile/wire.h"
 #include "watch/profile/read_profile.h"
@@ -116,6 +118,122 @@ TEST(Nsys, TablesAreProbed) {
   std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
   EXPECT_FALSE(read_profile(path));
   std::filesystem::remove(path);
+}
+
+// A database of nsys' tables with these rows: runtime calls launch at `start`, each a kernel on stream 7.
+class NsysRanges : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database_), SQLITE_OK);
+    run("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId "
+        "INTEGER, "
+        "globalPid INTEGER, shortName INTEGER);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, nameId INTEGER, globalTid INTEGER, correlationId "
+        "INTEGER);"
+        "CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER, eventType INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);"
+        "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel'), (3, 'optimizer');");
+  }
+  void TearDown() override {
+    sqlite3_close(database_);
+    std::filesystem::remove(path_);
+  }
+  void run(const std::string& sql) { ASSERT_EQ(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql; }
+  void range(int begin, int end, const std::string& text, int thread = 4243) {
+    const std::string name = text.empty() ? "NULL, 3" : "'" + text + "', NULL";
+    run(fmt::format("INSERT INTO NVTX_EVENTS VALUES ({}, {}, 59, {}, 4242*0x1000000+{})", begin, end, name, thread));
+  }
+  // A kernel that runs much later than the call that launches it.
+  void launch(int begin, int correlation, int thread = 4243, int pid = 4242) {
+    run(fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({}, {}, 2, {}*0x1000000+{}, {})", begin, begin + 2, pid, thread,
+                    correlation));
+    run(fmt::format("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({}, {}, 0, {}, {}, {}*0x1000000, 1)", 100'000 + begin, 100'001 + begin,
+                    pid, correlation, pid));
+  }
+  Profile profile() {
+    auto read = read_profile(path_);
+    EXPECT_TRUE(read) << read.error().line();
+    return read ? std::move(*read) : Profile{};
+  }
+  // "operator @ layer" of each kernel, by begin.
+  std::vector<std::string> kernels() {
+    const Profile p = profile();
+    std::map<std::uint32_t, std::string> operators;
+    for (const ProfileTrack& track : p.tracks)
+      for (const ProfileEvent& event : track.events)
+        if (event.kind == EventKind::op) operators[event.external] = p.name(event.name);
+    std::map<std::int64_t, std::string> found;
+    for (const ProfileTrack& track : p.tracks)
+      for (const ProfileEvent& event : track.events)
+        if (event.kind == EventKind::kernel)
+          found[event.begin] = (event.external == no_link ? "-" : operators[event.external]) + " @ " + std::string(p.name(event.layer));
+    std::vector<std::string> told;
+    for (const auto& [begin, words] : found) told.push_back(words);
+    return told;
+  }
+
+  const std::string path_ = ::testing::TempDir() + "ranges-" + std::to_string(getpid()) + ".sqlite";
+  sqlite3* database_ = nullptr;
+};
+
+TEST_F(NsysRanges, KernelsBelongToTheRangesThatWereOpenWhenTheyWereLaunched) {
+  range(0, 1000, "step 0");
+  range(10, 500, "forward");
+  range(20, 200, "net.block1");
+  range(30, 100, "matmul");
+  launch(40, 1);
+  launch(110, 2);  // in the layer, in no operator
+  range(200, 300, "net.block2");  // a leaf, and a path: a layer
+  launch(250, 3);
+  range(550, 900, "");  // its name is in StringIds
+  launch(600, 4);
+  launch(950, 5);  // in the step alone
+  launch(45, 6, 4244);  // on another thread: at the time of "matmul", but not in it
+  EXPECT_EQ(kernels(), (std::vector<std::string>{"matmul @ forward/net.block1", "- @ ", "- @ forward/net.block1", "- @ forward/net.block2",
+                                                 "optimizer @ ", "- @ "}));
+  EXPECT_EQ(profile().steps.size(), 1U);
+}
+
+TEST_F(NsysRanges, PathsOfPathsAreNotRepeated) {
+  range(0, 100, "model");
+  range(10, 90, "model.layers.0");
+  range(20, 80, "model.layers.0.mlp");
+  launch(30, 1);
+  EXPECT_EQ(kernels(), std::vector<std::string>{"- @ model.layers.0.mlp"});
+}
+
+// torch.autograd.profiler.emit_nvtx: operators with their sequence, inside of each other; backward ones belong to the forward's layer.
+TEST_F(NsysRanges, PyTorchsOperatorsAndItsBackward) {
+  range(0, 300, "net");
+  range(10, 200, "aten::linear, seq = 3, op_id = 1, sizes = [[2, 3]]");
+  range(20, 100, "aten::addmm, seq = 3, op_id = 2");
+  launch(30, 1);
+  range(400, 500, "autograd::engine::evaluate_function: AddmmBackward0, seq = 3, op_id = 9", 4244);
+  launch(450, 2, 4244);
+  EXPECT_EQ(kernels(), (std::vector<std::string>{"aten::addmm @ net", "autograd::engine::evaluate_function: AddmmBackward0 @ net"}));
+}
+
+TEST_F(NsysRanges, IterationsAreStepsWhereNothingElseIs) {
+  range(0, 1000, "epoch 0");
+  range(0, 400, "Iteration 0");
+  range(10, 20, "relu");
+  launch(12, 1);
+  range(500, 900, "Iteration 1");
+  Profile p = profile();
+  ASSERT_EQ(p.steps.size(), 2U);
+  EXPECT_EQ(p.steps[1].number, 1);
+  EXPECT_EQ(kernels(), std::vector<std::string>{"relu @ "});
+  range(0, 450, "step 7");  // now they are parts of a step
+  p = profile();
+  ASSERT_EQ(p.steps.size(), 1U);
+  EXPECT_EQ(p.steps[0].number, 7);
+}
+
+TEST_F(NsysRanges, TwoProcessesMayCountTheirLaunchesAlike) {
+  range(0, 100, "mine");
+  launch(50, 1);
+  launch(60, 1, 4300, 4299);
+  EXPECT_EQ(kernels(), (std::vector<std::string>{"mine @ ", "- @ "}));
 }
 
 TEST(Perfetto, SlicesWithInternedNamesOnTheWallsClock) {

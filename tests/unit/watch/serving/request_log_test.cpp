@@ -41,6 +41,29 @@ TEST(RequestLog, OddLinesCostNoOthers) {
   EXPECT_FALSE(log.requests[1].tokens_in || log.requests[1].tokens_out);  // no counts: missing, never 0
 }
 
+TEST(ForEachLine, HandsOverWhatIsNeitherBlankNorTooLong) {
+  const std::string fits(2 << 20, 'a'), longer(fits.size() + 1, 'b');
+  std::vector<std::string> taken;
+  RequestLog log;
+  for_each_line("one\n\n \t\r\n" + longer + "\ntwo\r\n" + fits + "\nodd\nlast", fits.size(), log,
+                [&](std::string_view line) -> std::string_view {
+                  taken.emplace_back(line);
+                  return line == "odd" ? "odd" : "";
+                });
+  EXPECT_EQ(taken, (std::vector<std::string>{"one", "two\r", fits, "odd", "last"}));
+  EXPECT_EQ(log.bad_lines, 2U);
+  EXPECT_EQ(log.first_trouble, "line 4: longer than 2 MiB");
+}
+
+TEST(RequestLog, ALineThatIsTooLongCostsNoOthers) {
+  const std::string good = R"({"start":1,"end":2})",
+                    longer = R"({"start":1,"end":2,"id":")" + std::string(most_request_line_bytes, 'x') + R"("})";
+  const RequestLog log = parse_request_log(good + "\n" + longer + "\n" + good);
+  EXPECT_EQ(log.requests.size(), 2U);
+  EXPECT_EQ(log.bad_lines, 1U);
+  EXPECT_EQ(log.first_trouble, "line 2: longer than 1 MiB");
+}
+
 // As vLLM's `llm_request` spans come out of a collector's file exporter.
 constexpr const char* spans = R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"vllm"}}]},
  "scopeSpans":[{"scope":{"name":"vllm.llm_engine"},"spans":[
@@ -72,6 +95,14 @@ TEST(OtlpSpans, ADocumentALine) {
   EXPECT_EQ(log.requests.size(), 2U);
   EXPECT_EQ(log.bad_lines, 1U);
   EXPECT_EQ(log.first_trouble, "line 3: no JSON");
+}
+
+TEST(OtlpSpans, ALineThatIsTooLongCostsNoOthers) {
+  std::string one = spans;
+  std::erase(one, '\n');
+  const RequestLog log = parse_otlp_spans(one + "\n" + one + std::string(most_otlp_line_bytes, ' ') + "\n" + one);
+  EXPECT_EQ(log.requests.size(), 2U);
+  EXPECT_EQ(log.first_trouble, "line 2: longer than 64 MiB");
 }
 
 }  // namespace
