@@ -171,7 +171,7 @@ class Judge {
         part = *line.figures.energy / *account_.energy;
       else if (!account_.energy)
         part = share(time);
-      result_.operators.push_back({line.name, time, line.figures.energy, part});
+      result_.operators.push_back({line.name, time, line.figures.energy, part, line.merged});
     }
   }
 

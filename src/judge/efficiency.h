@@ -27,6 +27,7 @@ struct EfficiencyShare {
   Duration time;
   std::optional<Energy> energy;
   std::optional<double> share;  // of the energy, of the time where there is none
+  std::string merged;  // the groups in which its power, or that of a kernel of it, could not be told apart; "" where it was
 };
 
 struct EfficiencyDevice {

@@ -52,6 +52,14 @@ void optional_number(JsonWriter& json, std::string_view key, const std::optional
 
 std::optional<double> in_seconds(const std::optional<Duration>& d) { return d ? std::optional(to_seconds(*d)) : std::nullopt; }
 
+// Each group once.
+std::vector<std::string> groups_of(const Efficiency& r) {
+  std::vector<std::string> groups;
+  for (const EfficiencyShare& share : r.operators)
+    if (!share.merged.empty() && std::ranges::find(groups, share.merged) == groups.end()) groups.push_back(share.merged);
+  return groups;
+}
+
 }  // namespace
 
 std::string efficiency_text(const Efficiency& r, const TextStyle& style) {
@@ -68,7 +76,10 @@ std::string efficiency_text(const Efficiency& r, const TextStyle& style) {
   for (const EfficiencyShare& share : r.operators)
     out += fmt::format("  {} {:>7}  {}\n", padded(share.energy ? to_text(*share.energy) : to_text(share.time), 10, true),
                        share.share ? percent(*share.share) : "",
-                       clipped(printable(share.name, style.unicode), std::max(10, style.width - 23), style.unicode));
+                       clipped(printable(share.name, style.unicode), std::max(10, style.width - (share.merged.empty() ? 23 : 41)), style.unicode) +
+                           (share.merged.empty() ? "" : "  (not told apart)"));
+  for (const std::string& group : groups_of(r))
+    out += labelled("note", printable("cannot be told apart, only their sum is known well: " + group, style.unicode), style);
   for (const std::string& note : r.notes) out += labelled("note", printable(note, style.unicode), style);
   return out;
 }
@@ -105,6 +116,7 @@ std::string efficiency_json(const Efficiency& r) {
   for (const EfficiencyShare& s : r.operators) {
     json.begin_object().key("name").text(s.name).key("seconds").number(to_seconds(s.time)).key("joules").energy(s.energy);
     optional_number(json, "share", s.share);
+    json.key("not_told_apart").text_or_null(s.merged);
     json.end_object();
   }
   json.end_array().key("findings").begin_array();
@@ -155,9 +167,10 @@ std::string operators_table(const Efficiency& r) {
   for (const EfficiencyShare& s : r.operators) {
     const std::string name = printable(s.name);
     rows += fmt::format(
-        "<tr><th scope=\"row\"><code title=\"{}\">{}</code></th><td>{}</td><td>{}</td><td class=\"bar wide\" aria-hidden=\"true\"><i "
+        "<tr><th scope=\"row\"><code title=\"{}\">{}</code>{}</th><td>{}</td><td>{}</td><td class=\"bar wide\" aria-hidden=\"true\"><i "
         "style=\"width:{:.2f}%\"></i></td><td class=\"wide\">{}</td></tr>\n",
-        html_text(name), html_text(clipped(name, longest_name)), safe(or_missing(s.energy)), s.share ? percent(*s.share) : "",
+        html_text(name), html_text(clipped(name, longest_name)),
+        s.merged.empty() ? "" : " <small>not told apart: " + safe(s.merged) + "</small>", safe(or_missing(s.energy)), s.share ? percent(*s.share) : "",
         std::clamp(s.share.value_or(0), 0.0, 1.0) * 100, safe(to_text(s.time)));
   }
   return fmt::format(

@@ -66,7 +66,7 @@ Result<MeterReadings> power_readings(const Recording& recording, const Component
       const std::vector<MonoTime> times = middles(*series);
       std::vector<PowerReading> readings =
           counter ? from_counter(channel, times, series->columns[c]) : from_gauge(channel, times, series->columns[c]);
-      if (readings.size() > best.readings.size()) best = {device.name, channel.name, std::move(readings)};
+      if (readings.size() > best.readings.size()) best = {device.name, channel.name, std::move(readings), gauge};
     }
   }
   return best;

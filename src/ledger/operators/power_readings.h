@@ -19,6 +19,7 @@ namespace joulery {
 struct MeterReadings {
   std::string device, channel;         // of which meter; "" where the component has none
   std::vector<PowerReading> readings;
+  bool averaged = false;               // of a gauge that averages: over as long as is said of its kind
 };
 
 // The meter of `component` that tells the most readings. Errors: those of the recording.

@@ -182,6 +182,26 @@ Regression regress(std::span<const double> shares, std::size_t width, std::span<
   return result;
 }
 
+Regression regress_known(std::span<const double> shares, std::size_t width, std::span<const double> watts, double noise) {
+  Regression result;
+  if (watts.size() < width) return result;
+  const Fit solution = fit(matrix_of(shares, width), vector_of(watts));
+  result.value.assign(solution.value.begin(), solution.value.end());
+  result.covariance = flat(solution.solved.inverse * (noise * noise));
+  result.hidden = flat(solution.solved.hidden);
+  result.noise = noise;
+  result.freedom = std::max<double>(1, static_cast<double>(watts.size()) - solution.solved.rank);
+  return result;
+}
+
+void add_doubt(Regression& solved, const Regression& other, double weight) {
+  const std::size_t width = solved.value.size();
+  if (other.value.size() != width) return;
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t j = 0; j < width; ++j)
+      solved.covariance[i * width + j] += weight * (other.value[i] - solved.value[i]) * (other.value[j] - solved.value[j]);
+}
+
 double misfit(std::span<const double> shares, std::size_t width, std::span<const double> watts) {
   if (watts.size() < width + 2) return 0;
   return fit(matrix_of(shares, width), vector_of(watts)).residual.squaredNorm();

@@ -32,6 +32,13 @@ struct Regression {
 // `shares`: rows of `width`, as many as there are `watts`. Empty value where there are fewer than width + 2 rows.
 Regression regress(std::span<const double> shares, std::size_t width, std::span<const double> watts);
 
+// Least squares where the errors are known to be independent, each of `noise` W: the best that can be had of such readings without
+// bias. `covariance` is exact, and nothing is said of memory or change.
+Regression regress_known(std::span<const double> shares, std::size_t width, std::span<const double> watts, double noise);
+
+// Where the powers may as well be `other`, with probability `weight`: they are unsure by as much as they would differ.
+void add_doubt(Regression& solved, const Regression& other, double weight);
+
 // The sum of squared residuals of plain least squares: what the best delay makes small.
 double misfit(std::span<const double> shares, std::size_t width, std::span<const double> watts);
 

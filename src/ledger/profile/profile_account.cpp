@@ -115,6 +115,7 @@ class Accountant {
       add_cell(side, side.cells[i], cells[i], merged[side.cells[i].work]);
       if (told.energy) account_.cell_joules.back().push_back(to_joules(*cells[i].energy));
     }
+    account_.merged_works.push_back(std::move(merged));
     account_.gaps.push_back(std::move(gap));
     account_.sides.push_back(std::move(told));
   }
@@ -148,7 +149,7 @@ class Accountant {
     const std::string op = device && cell.op != 0 ? std::string(profile_->name(cell.op)) : own;
     auto& [line, line_bounds] = operators_[op];
     add(line.figures, line_bounds, share, device);
-    if (!device) line.merged = merged;
+    if (line.merged.find(merged) == std::string::npos) line.merged += (line.merged.empty() ? "" : "; ") + merged;
     if (!device || cell.op == 0) line.figures.calls += cell.calls;
     if (device) {
       auto& [kernel, bounds] = kernels_[{side.device, own}];

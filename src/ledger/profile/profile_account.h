@@ -36,13 +36,13 @@ struct ProfileFigures {
 struct OperatorLine {
   std::string name;
   ProfileFigures figures;
-  std::string merged;                  // the group that it could not be told apart in; "" where it stands alone
+  std::string merged;                  // the groups that it, or a kernel of it, could not be told apart in; "" where it stands alone
 };
 struct KernelLine {
   std::string name;
   int device = 0;
   ProfileFigures figures;
-  std::string merged;                  // likewise
+  std::string merged;                  // the group that it could not be told apart in
 };
 struct LayerLine {
   std::string path;                    // "" for what belongs to no known layer
@@ -93,6 +93,7 @@ struct ProfileAccount {
   std::vector<std::string> notes;
   std::vector<ActivitySide> activity;  // what it was made of, by side, and the joules of each side's cells; none without a meter
   std::vector<std::vector<double>> cell_joules;
+  std::vector<std::vector<std::string>> merged_works;  // likewise, of each side's works: the group, or ""
 };
 
 // What is known of the energy while the profile ran.

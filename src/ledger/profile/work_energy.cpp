@@ -99,7 +99,7 @@ class SideFit {
     std::vector<std::vector<std::uint32_t>> works_of(columns.names.size());
     for (std::uint32_t work = 0; work < columns.of_work.size(); ++work) works_of[columns.of_work[work]].push_back(work);
     for (std::size_t column = 0; column < works_of.size(); ++column) add_column(powers, columns, column, works_of[column], energy);
-    told_->rest += powers.energy[rest];
+    told_->rest += powers.parts[rest].energy.value;
     told_->rest_is_static = told_->rest_is_static || powers.on_static_power;
     fitted_ += energy;
     for (const std::string& note : powers.notes) told_->notes.push_back(note);
@@ -112,18 +112,18 @@ class SideFit {
                   Energy row) {
     std::vector<double> weights;
     for (const std::uint32_t work : works) weights.push_back(side_->works[work].seconds);
-    const std::vector<Energy> shares = split(powers.energy[column], weights);
-    const OperatorGroup& group = powers.groups[powers.group_of[column]];
-    const bool alone = group.members.size() == 1 && works.size() == 1;
+    const std::vector<Energy> shares = split(powers.parts[column].energy.value, weights);
+    const std::size_t in = powers.group_of[column];   // no group where it did not run while the meter was read
+    const bool together = in < powers.groups.size() && powers.groups[in].members.size() > 1;
     for (std::size_t i = 0; i < works.size(); ++i) {
       told_->works[works[i]] += shares[i];
-      if (alone) {
-        add_bounds(works[i], group.energy.low, group.energy.high);
-        continue;
-      }
-      add_bounds(works[i], std::nullopt, std::nullopt);
-      if (row >= greatest_merged_)
-        told_->merged[works[i]] = group.members.size() > 1 ? group_name(group, columns) : "what is too rare to be told apart";
+      const Estimate& energy = powers.parts[column].energy;
+      if (works.size() == 1)
+        add_bounds(works[i], energy.low, energy.high);
+      else
+        add_bounds(works[i], std::nullopt, std::nullopt);
+      if (row >= greatest_merged_ && (together || works.size() > 1))
+        told_->merged[works[i]] = together ? group_name(powers.groups[in], columns) : "what is too rare to be told apart";
     }
     greatest_merged_ = std::max(greatest_merged_, row);
   }
@@ -170,7 +170,8 @@ WorkEnergy work_energy(const Profile& profile, const ActivitySide& side, const s
       activities = activities_of(profile, side, *columns, clock);
     }
     OperatorQuestion question{columns->names, activities,     std::move(readings->readings),
-                              when,           *row_energy[i], side.device<0, clock.error> agreeing_clocks ? clock.error : Duration{}};
+                              when,           *row_energy[i], side.device<0, clock.error> agreeing_clocks ? clock.error : Duration{},
+                              readings->averaged};
     const OperatorPowers powers = activities.size() > most_activities ? OperatorPowers{} : solve_operators(question);
     if (powers.solved)
       fit.by_powers(powers, *columns, row_energy[i]->value);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "publish/json_writer.h"
 #include "publish/profile/power_counters.h"
 #include "watch/profile/kineto.h"
 
@@ -87,7 +88,8 @@ class Copier {
 
 std::string energy_arguments(const EventJoules& joules) {
   if (joules.range) return fmt::format(R"("energy_j":{:.9g},"energy_quality":"estimated")", joules.whole);
-  return fmt::format(R"("energy_j":{:.9g},"energy_self_j":{:.9g},"energy_quality":"estimated")", joules.whole, joules.own);
+  const std::string together = joules.together.empty() ? "" : ",\"energy_not_told_apart\":" + json_quoted(joules.together);
+  return fmt::format(R"("energy_j":{:.9g},"energy_self_j":{:.9g},"energy_quality":"estimated"{})", joules.whole, joules.own, together);
 }
 
 Result<void> copy_chrome_trace(TraceInput& input, const EnergyFinder& energy, const PutBytes& put) {

@@ -14,8 +14,8 @@ namespace joulery {
 // Takes the next bytes of the copy; false where they cannot be written.
 using PutBytes = std::function<bool(std::string_view)>;
 
-// Streams: neither trace is ever whole in memory. Events that energy is known of get the arguments energy_j, energy_self_j
-// and energy_quality. Errors: those of the input; io where `put` fails.
+// Streams: neither trace is ever whole in memory. Events that energy is known of get the arguments energy_j, energy_self_j,
+// energy_quality and, where an operator's power could not be told apart, energy_not_told_apart. Errors: those of the input; io where `put` fails.
 Result<void> copy_chrome_trace(TraceInput& input, const EnergyFinder& energy, const PutBytes& put);
 
 // Any profile as such a trace, made anew: for formats that are not JSON.

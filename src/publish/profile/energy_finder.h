@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -17,11 +18,12 @@ struct EventJoules {
   double own = 0;        // of itself alone; 0 of steps and ranges, whose energy is that of what runs in them
   bool range = false;    // a step or a range
   bool on_device = false;
+  std::string_view together;   // with what its power could not be told apart; "" where it was
 };
 
 class EnergyFinder {
  public:
-  // All outlive it; `source` may be null: then nothing is ever found.
+  // All outlive it, `account` too; `source` may be null: then nothing is ever found.
   EnergyFinder(const Profile& profile, const ProfileAccount& account, const ProfileEnergySource* source);
 
   // The event of `track` that begins at `begin` (of the profile's clock) and has this name. Nothing where nobody pays for it.
@@ -33,6 +35,7 @@ class EnergyFinder {
   const Profile* profile_;
   const ProfileEnergySource* source_;
   EventEnergy energy_;
+  std::map<std::pair<int, std::string_view>, std::string_view> together_;  // of device (-1: the host) and name
 };
 
 }  // namespace joulery

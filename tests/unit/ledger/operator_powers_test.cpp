@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ledger/operators/grouping.h"
+#include "ledger/operators/likely_powers.h"
 #include "ledger/operators/mixes.h"
 #include "ledger/operators/power_readings.h"
 #include "ledger/operators/regression.h"
@@ -18,14 +19,15 @@ namespace {
 MonoTime at(double s) { return synthetic::at(s); }
 Interval within(double begin, double end) { return {at(begin), at(end)}; }
 
-// The score of so many worlds, each with its own seed.
+// The score of so many worlds, each with its own seed, of which none was seen when the solver was tuned.
 template <class Change>
 SyntheticScore play(int worlds, const Change& change) {
   SyntheticScore score;
   for (int i = 0; i < worlds; ++i) {
-    SyntheticWorld world = world_of(static_cast<std::uint64_t>(i));
+    const std::uint64_t seed = judged_from + static_cast<std::uint64_t>(i);
+    SyntheticWorld world = world_of(seed);
     change(world);
-    SyntheticGpu gpu = make_synthetic_gpu(world, static_cast<std::uint64_t>(1000 + i));
+    SyntheticGpu gpu = make_synthetic_gpu(world, 1000 + seed);
     if (world.late_seconds != 0) gpu.question.most_delay = milliseconds(100);
     add_score(score, gpu, solve_operators(gpu.question));
   }
@@ -34,21 +36,90 @@ SyntheticScore play(int worlds, const Change& change) {
 
 double percent(int part, int whole) { return 100.0 * part / whole; }
 
+// Operators and named groups; and every operator by itself, of which no solver without bias brings more than 80 to 82 in 100 within 5 %
+// (docs/measured/operators.md), though all intervals must hold.
 TEST(OperatorPowers, AreWithinFivePercentAndTheirIntervalsHold) {
-  const SyntheticScore score = play(60, [](SyntheticWorld&) {});
-  ASSERT_GT(score.groups, 300);
+  const SyntheticScore score = play(100, [](SyntheticWorld&) {});
+  ASSERT_GT(score.groups, 500);
   EXPECT_GE(percent(score.within, score.groups), 93);
   EXPECT_GE(percent(score.covered, score.groups), 87);
   EXPECT_LE(percent(score.covered, score.groups), 93);
+  EXPECT_GE(percent(score.kinds_covered, score.kinds), 87);
+  EXPECT_LE(percent(score.kinds_covered, score.kinds), 93);
+  EXPECT_GE(percent(score.kinds_within, score.kinds), 77);
   // What is merged is not wrong either, but merging everything would be too easy.
   EXPECT_GE(percent(score.alone, score.kinds), 55);
   EXPECT_GE(percent(score.alone_within, score.alone), 93);
 }
 
+// An operator that burns far more or less than the others is the one that a common spread of powers would hide.
+TEST(OperatorPowers, IntervalsHoldForUnusualOperatorsToo) {
+  const SyntheticScore score = play(60, [](SyntheticWorld& world) { world.seconds = 60; });
+  ASSERT_GT(score.unusual, 60);
+  EXPECT_GE(percent(score.unusual_covered, score.unusual), 82);
+}
+
+// Each world with many draws of the meter's errors: worlds of such short steps are slow to make, and each has few groups.
 TEST(OperatorPowers, StepsTooShortToTellOperatorsApartMergeThem) {
-  const SyntheticScore score = play(15, [](SyntheticWorld& world) { world.step_seconds = 0.007; });
+  SyntheticScore score;
+  std::mt19937_64 random(7);
+  for (std::uint64_t seed = judged_from; seed < judged_from + 20; ++seed) {
+    SyntheticWorld world = world_of(seed);
+    world.step_seconds = 0.007, world.seconds = 200;
+    const SyntheticGpu gpu = make_synthetic_gpu(world, 1000 + seed);
+    const OperatorQuestion& q = gpu.question;
+    Mixes mixes = mixes_of(q.kinds.size(), q.activities, q.readings, q.when, {}, false);
+    for (int draw = 0; draw < 30; ++draw) {
+      draw_again(world, gpu, mixes, random);
+      add_score(score, gpu, solve_mixes(q, mixes));
+    }
+  }
+  ASSERT_GT(score.groups, 500);
   EXPECT_LE(percent(score.alone, score.kinds), 20);
   EXPECT_GE(percent(score.within, score.groups), 93);
+  EXPECT_GE(percent(score.covered, score.groups), 87);
+  EXPECT_LE(percent(score.covered, score.groups), 93);
+  EXPECT_GE(percent(score.kinds_covered, score.kinds), 87);
+  EXPECT_LE(percent(score.kinds_covered, score.kinds), 93);
+}
+
+bool says(const OperatorPowers& powers, std::string_view words) {
+  return std::ranges::any_of(powers.notes, [&](const std::string& note) { return note.find(words) != std::string::npos; });
+}
+
+// Sensors of some GPUs see 25 of 100 ms, and of others the mean of a second (Yang, Adamek, Armour, arXiv 2312.02741), and which one it
+// is hangs on model and driver.
+TEST(OperatorPowers, AMeterThatSeesAPartOfTheTimeIsFoundOut) {
+  const SyntheticScore said = play(25, [](SyntheticWorld& world) { world.window_seconds = 0.025; });
+  EXPECT_GE(percent(said.covered, said.groups), 83);  // of some 200: 90 less three times what chance does
+  EXPECT_EQ(said.warned, 0);
+  const SyntheticScore not_said = play(25, [](SyntheticWorld& world) { world.window_seconds = 0.025, world.told_window_seconds = 0.1; });
+  EXPECT_GE(percent(not_said.covered, not_said.groups), 83);
+  EXPECT_GE(percent(not_said.within, not_said.groups), 93);
+  EXPECT_EQ(not_said.warned, 25);
+}
+
+TEST(OperatorPowers, ARunningMeanOfASecondTellsLittleAndIsNotOverrated) {
+  const SyntheticScore said = play(25, [](SyntheticWorld& world) { world.window_seconds = 1; });
+  EXPECT_GE(percent(said.kinds_covered, said.kinds), 84);  // of some 200
+  EXPECT_GE(percent(said.covered, said.groups), 74);       // of some 40: 90 less three times what chance does
+  EXPECT_LE(percent(said.alone, said.kinds), 25);
+  // Believed to be of 100 ms: the readings may not contradict, but it must be said that they do not confirm.
+  const SyntheticScore not_said = play(15, [](SyntheticWorld& world) { world.window_seconds = 1, world.told_window_seconds = 0.1; });
+  EXPECT_EQ(not_said.warned, 15);
+}
+
+TEST(OperatorPowers, FasterMetersTellMore) {
+  const SyntheticScore score = play(12, [](SyntheticWorld& world) { world.tick_seconds = 0.025, world.seconds = 300; });
+  EXPECT_GE(percent(score.kinds_within, score.kinds), 93);
+  EXPECT_GE(percent(score.alone, score.kinds), 90);
+  EXPECT_GE(percent(score.covered, score.groups), 78);  // of some 90
+}
+
+TEST(OperatorPowers, StreamsThatRunThroughEachOtherAddUp) {
+  const SyntheticScore score = play(20, [](SyntheticWorld& world) { world.two_streams = true; });
+  EXPECT_GE(percent(score.kinds_covered, score.kinds), 81);  // of some 200
+  EXPECT_GE(percent(score.covered, score.groups), 78);
 }
 
 TEST(OperatorPowers, MergedGroupsAreNamed) {
@@ -97,12 +168,10 @@ TEST(OperatorPowers, PowersThatChangeAreSaidToAndWiden) {
   const OperatorPowers still = solve_operators(make_synthetic_gpu(world, 2).question);
   world.drift = 0.2;
   const OperatorPowers changed = solve_operators(make_synthetic_gpu(world, 2).question);
-  const auto says_so = [](const OperatorPowers& powers) {
-    return std::ranges::any_of(powers.notes,
-                               [](const std::string& note) { return note.find("not the same in both halves") != std::string::npos; });
-  };
-  EXPECT_FALSE(says_so(still));
-  EXPECT_TRUE(says_so(changed));
+  EXPECT_FALSE(says(still, "not the same in both halves"));
+  EXPECT_TRUE(says(changed, "not the same in both halves"));
+  const SyntheticScore score = play(15, [](SyntheticWorld& drifting) { drifting.drift = 0.2; });
+  EXPECT_GE(percent(score.kinds_covered, score.kinds), 87);
 }
 
 TEST(OperatorPowers, SumToTheWholeToTheMicrojoule) {
@@ -113,8 +182,16 @@ TEST(OperatorPowers, SumToTheWholeToTheMicrojoule) {
     gpu.question.whole = {microjoules(12'345'678'901), microjoules(12'000'000'001), microjoules(12'600'000'007)};
     const OperatorPowers powers = solve_operators(gpu.question);
     Energy kinds, groups;
-    for (const Energy e : powers.energy) kinds += e;
+    for (const OperatorPart& part : powers.parts) {
+      kinds += part.energy.value;
+      EXPECT_LE(part.low, part.power);
+      EXPECT_LE(part.power, part.high);
+      EXPECT_GE(part.low, Power{});
+    }
     for (const OperatorGroup& group : powers.groups) {
+      Energy members;
+      for (const std::size_t k : group.members) members += powers.parts[k].energy.value;
+      EXPECT_EQ(members, group.energy.value);
       groups += group.energy.value;
       EXPECT_LE(group.low, group.power);
       EXPECT_LE(group.power, group.high);
@@ -128,21 +205,21 @@ TEST(OperatorPowers, SumToTheWholeToTheMicrojoule) {
 }
 
 TEST(OperatorPowers, TooFewReadingsShareByTime) {
-  OperatorQuestion question{{"a", "b"}, {{0, within(0, 1), 1}, {1, within(1, 4), 1}}, {{within(0, 2), 100}}, within(0, 4), {}, false, {}};
+  OperatorQuestion question{{"a", "b"}, {{0, within(0, 1), 1}, {1, within(1, 4), 1}}, {{within(0, 2), 100}}, within(0, 4), {}, false, {}, false};
   question.whole = {joules(400), joules(390), joules(410)};
   const OperatorPowers powers = solve_operators(question);
   EXPECT_FALSE(powers.solved);
-  EXPECT_EQ(powers.energy[0], joules(100));
-  EXPECT_EQ(powers.energy[1], joules(300));
-  EXPECT_EQ(powers.energy[2], Energy{});
+  EXPECT_EQ(powers.parts[0].energy.value, joules(100));
+  EXPECT_EQ(powers.parts[1].energy.value, joules(300));
+  EXPECT_EQ(powers.parts[2].energy.value, Energy{});
 }
 
 TEST(OperatorPowers, NothingRanGivesAllToTheGaps) {
-  OperatorQuestion question{{}, {}, {}, within(0, 10), {joules(50), joules(50), joules(50)}, false, {}};
+  OperatorQuestion question{{}, {}, {}, within(0, 10), {joules(50), joules(50), joules(50)}, false, {}, false};
   for (int i = 0; i < 10; ++i) question.readings.push_back({within(i, i + 1), 5.0 + 0.01 * (i % 3)});
   const OperatorPowers powers = solve_operators(question);
-  ASSERT_EQ(powers.energy.size(), 1U);
-  EXPECT_EQ(powers.energy[0], joules(50));
+  ASSERT_EQ(powers.parts.size(), 1U);
+  EXPECT_EQ(powers.parts[0].energy.value, joules(50));
 }
 
 // Four cores: 30 W static, region a 10 W a core on two cores, b 20 W on one; both may run at once.
@@ -150,7 +227,7 @@ TEST(OperatorPowers, ThreadsOnCoresAddUpOnAStaticPower) {
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> evenly(0, 1);
   std::normal_distribution<double> noise(0, 1);
-  OperatorQuestion question{{"a", "b"}, {}, {}, within(0, 200), {}, true, {}};
+  OperatorQuestion question{{"a", "b"}, {}, {}, within(0, 200), {}, true, {}, false};
   std::vector<Activity> all;
   for (double t = 0; t < 199; t += 0.05 + 0.1 * evenly(random)) all.push_back({0, within(t, t + 0.04), 2});
   for (double t = 0; t < 199; t += 0.03 + 0.2 * evenly(random)) all.push_back({1, within(t, t + 0.025), 1});
@@ -176,7 +253,7 @@ TEST(OperatorPowers, ThreadsOnCoresAddUpOnAStaticPower) {
 
 // Two operators that always follow each other, each 5 ms, seen by windows that hold both: only their mean is known.
 TEST(OperatorPowers, ColumnsThatAreTheSameAreOneGroup) {
-  OperatorQuestion question{{"a", "b", "c"}, {}, {}, within(0, 40), {}, false, {}};
+  OperatorQuestion question{{"a", "b", "c"}, {}, {}, within(0, 40), {}, false, {}, false};
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 1);
   double whole = 0;
@@ -195,7 +272,7 @@ TEST(OperatorPowers, ColumnsThatAreTheSameAreOneGroup) {
   EXPECT_NE(powers.group_of[0], powers.group_of[2]);
   EXPECT_NEAR(to_watts(powers.groups[powers.group_of[0]].power), 200, 5);
   EXPECT_NEAR(to_watts(powers.groups[powers.group_of[2]].power), 150, 3);
-  EXPECT_EQ(powers.energy[0], powers.energy[1]);  // by time, within the group: equal but for a microjoule
+  EXPECT_EQ(powers.parts[0].energy.value, powers.parts[1].energy.value);  // by time, within the group: equal but for a microjoule
 }
 
 TEST(Mixes, ShareAWindowByWhatRan) {
@@ -237,6 +314,31 @@ TEST(Regression, AColumnOfZerosIsHidden) {
   EXPECT_NEAR(solved.value[0], 2, 1e-12);
   ASSERT_EQ(solved.hidden.size(), 2U);
   EXPECT_NEAR(std::abs(solved.hidden[1]), 1, 1e-12);
+}
+
+// Four powers that are known exactly do not move; one of which nothing is known comes to lie among them, wherever the equations put it.
+TEST(LikelyPowers, DrawWhatIsNotKnownAndLeaveWhatIs) {
+  Regression solved;
+  solved.value = {90, 110, 95, 105, 700};
+  solved.covariance.assign(25, 0);
+  solved.covariance[24] = 1e6;
+  const std::vector<std::size_t> family{0, 1, 2, 3, 4};
+  const std::vector<double> likely = likely_powers(solved, family, 200, 1, {});
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(likely[k], solved.value[k], 1e-6);
+  EXPECT_NEAR(likely[4], 100, 5);
+}
+
+// By hand: (80, 160) with errors against each other, so that their mean is exact: they are drawn together and the mean stays 120.
+TEST(LikelyPowers, KeepTheMeanOfAGroup) {
+  Regression solved;
+  solved.value = {80, 160, 118, 122};
+  solved.covariance = {400, -400, 0, 0, -400, 400, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  const std::vector<std::size_t> family{0, 1, 2, 3};
+  const std::vector<std::vector<double>> groups{{0.5, 0.5, 0, 0}};
+  const std::vector<double> likely = likely_powers(solved, family, 120, 1, groups);
+  EXPECT_NEAR(likely[0] + likely[1], 240, 1e-6);
+  EXPECT_GT(likely[0], 90);
+  EXPECT_LT(likely[1], 150);
 }
 
 // By hand: covariance [1 0.5; 0.5 1], values (-1, 2). With the first at 0, the second is 2 - 0.5 * (-1) / 1 = 2.5.
