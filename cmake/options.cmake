@@ -29,6 +29,10 @@ if(NOT JOULERY_STATIC)    # cmake/static.cmake says why not there
 endif()
 if(JOULERY_SANITIZE)
   target_compile_options(joulery_options INTERFACE -fsanitize=${JOULERY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # Vendors' libraries are called by declarations of our own, whose types have other names than those they were built with.
+    target_compile_options(joulery_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=function>)
+  endif()
   target_link_options(joulery_options INTERFACE -fsanitize=${JOULERY_SANITIZE})
 endif()
 if(JOULERY_FUZZ)

@@ -212,10 +212,11 @@ class Accountant {
       as_marks.push_back({{{step.begin}, {step.end}}, "", 0, 0, 0});
     }
     for (const Phase& phase : phases_of(as_marks, {{profile_->begin}, {profile_->end}})) {
-      PhaseLine line{phase.name == "run" ? "profile" : phase.name, {}, std::nullopt};
+      PhaseLine line{phase.name == "run" ? "profile" : phase.name, {}, account_.energy ? std::optional(Energy{}) : std::nullopt};
       for (const Interval& piece : phase.pieces) {
         line.length += piece.length();
-        if (const auto energy = counted(piece.begin.ns, piece.end.ns)) line.energy = line.energy.value_or(Energy{}) + *energy;
+        const auto energy = counted(piece.begin.ns, piece.end.ns);
+        line.energy = line.energy && energy ? std::optional(*line.energy + *energy) : std::nullopt;
       }
       account_.phases.push_back(std::move(line));
     }
