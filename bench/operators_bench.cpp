@@ -19,8 +19,8 @@ namespace {
 // least squares with the true noise (Cramér and Rao, Gauss and Markov). With independent errors that is noise² (X'X)^-1.
 struct Bound {
   int kinds = 0, reachable = 0;  // reachable: the 90 % interval is ±5 % at most
-  double expected = 0;           // how many come within 5 %, on average over the noise
-  int unbiased = 0;              // how many plain least squares brings within 5 %, merging nothing
+  double expected = 0;  // how many come within 5 %, on average over the noise
+  int unbiased = 0;  // how many plain least squares brings within 5 %, merging nothing
 };
 
 void add_bound(Bound& bound, const SyntheticGpu& gpu, const Mixes& mixes, double noise) {

@@ -117,27 +117,21 @@ class FlameRunner {
   std::optional<int> prepare() {
     auto opening = open_run(o_);
     if (!opening) return complain("flame", opening.error(), exit_usage);
-    if (const auto allowed = check_sampling(); !allowed) return complain("flame", allowed.error(), exit_own_failure);
+    auto sampler = StackSampler::start(o_.rate);
+    if (!sampler) return complain("flame", sampler.error(), exit_own_failure);
+    sampler_ = *std::move(sampler);
     style_ = opening->style;
     discovery_ = discover(machine_, opening->settings, Look::quick);
     plan_.command = o_.command;
     plan_.interval = opening->interval;
     plan_.facts = facts_beforehand(o_.command, opening->interval, machine_, discovery_, opening->choices);
     plan_.environment = {{"PYTHONPERFSUPPORT", "1"}};
-    plan_.started = [this](std::int32_t pid) {
-      auto sampler = StackSampler::start(pid, o_.rate);
-      if (sampler)
-        sampler_ = *std::move(sampler);
-      else
-        not_sampled_ = sampler.error();
-    };
     return std::nullopt;
   }
 
   Result<std::string> recording_path() const { return o_.recording.empty() ? passing_recording() : Result<std::string>(o_.recording); }
 
   Result<void> tell(const std::string& recording) {
-    if (!sampler_) return std::unexpected(not_sampled_);
     const SampledRun run = sampler_->finish();
     const auto loaded = LoadedRun::load(recording, {});
     if (!loaded) return std::unexpected(loaded.error());
@@ -214,7 +208,6 @@ class FlameRunner {
   MeasurementPlan plan_;
   TextStyle style_;
   std::unique_ptr<StackSampler> sampler_;
-  Error not_sampled_;
 };
 
 }  // namespace

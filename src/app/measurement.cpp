@@ -224,7 +224,6 @@ MeasurementEnd measure(const MeasurementPlan& plan, std::vector<Device>& devices
   environment.emplace_back(ring.substr(0, equals), ring.substr(equals + 1));
   const MonoTime begin = mono_now();
   auto child = Child::start({plan.command, std::move(environment)}, gate);
-  if (child && plan.started) plan.started(child->pid());
   if (!child) {
     sampler.stop();
     writer->reset();

@@ -24,7 +24,6 @@ struct MeasurementPlan {
   Duration interval;                     // 1 ms to 1 h
   Duration baseline;                     // quiet time before the command; 0: none
   std::vector<std::pair<std::string, std::string>> environment = {};  // that the command is given beside ours
-  std::function<void(std::int32_t pid)> started = {};                   // called once, as soon as the command runs
   // Called when the command has ended, before the recording is closed: for what is known only then.
   std::function<void(RunFacts&)> at_end = {};
   RunFacts facts;                        // what is known beforehand: command, machine, missing parts, factors, work

@@ -74,10 +74,11 @@ std::string efficiency_text(const Efficiency& r, const TextStyle& style) {
   }
   out += r.energy ? "\n  Energy by operator\n" : "\n  Time by operator\n";
   for (const EfficiencyShare& share : r.operators)
-    out += fmt::format("  {} {:>7}  {}\n", padded(share.energy ? to_text(*share.energy) : to_text(share.time), 10, true),
-                       share.share ? percent(*share.share) : "",
-                       clipped(printable(share.name, style.unicode), std::max(10, style.width - (share.merged.empty() ? 23 : 41)), style.unicode) +
-                           (share.merged.empty() ? "" : "  (not told apart)"));
+    out += fmt::format(
+        "  {} {:>7}  {}\n", padded(share.energy ? to_text(*share.energy) : to_text(share.time), 10, true),
+        share.share ? percent(*share.share) : "",
+        clipped(printable(share.name, style.unicode), std::max(10, style.width - (share.merged.empty() ? 23 : 41)), style.unicode) +
+            (share.merged.empty() ? "" : "  (not told apart)"));
   for (const std::string& group : groups_of(r))
     out += labelled("note", printable("cannot be told apart, only their sum is known well: " + group, style.unicode), style);
   for (const std::string& note : r.notes) out += labelled("note", printable(note, style.unicode), style);
@@ -170,8 +171,8 @@ std::string operators_table(const Efficiency& r) {
         "<tr><th scope=\"row\"><code title=\"{}\">{}</code>{}</th><td>{}</td><td>{}</td><td class=\"bar wide\" aria-hidden=\"true\"><i "
         "style=\"width:{:.2f}%\"></i></td><td class=\"wide\">{}</td></tr>\n",
         html_text(name), html_text(clipped(name, longest_name)),
-        s.merged.empty() ? "" : " <small>not told apart: " + safe(s.merged) + "</small>", safe(or_missing(s.energy)), s.share ? percent(*s.share) : "",
-        std::clamp(s.share.value_or(0), 0.0, 1.0) * 100, safe(to_text(s.time)));
+        s.merged.empty() ? "" : " <small>not told apart: " + safe(s.merged) + "</small>", safe(or_missing(s.energy)),
+        s.share ? percent(*s.share) : "", std::clamp(s.share.value_or(0), 0.0, 1.0) * 100, safe(to_text(s.time)));
   }
   return fmt::format(
       "<h2>By operator</h2>\n<div class=\"scroll\"><table class=\"fold\"><caption>Those that cost the most, with their share of the "

@@ -97,7 +97,12 @@ def test_a_programs_functions_have_their_shares(flame, program, tmp_path):
         assert sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()) == micro(tree["joules"])
         assert "of CPU energy" in done.stderr
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
-    assert "<table>" in (tmp_path / "f.html").read_text()
+    assert "<table" in (tmp_path / "f.html").read_text()
+
+
+def test_a_command_that_leaves_all_to_children_at_once_is_sampled(flame, program):
+    _, tree = flame("sh", "-c", f"{program} 1500000", options=["--rate", "499"])
+    assert share(tree, "cold") > 0.15
 
 
 def test_children_are_sampled_too(flame, program):

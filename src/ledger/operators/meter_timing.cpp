@@ -13,7 +13,7 @@ constexpr double delay_certain = 20;  // twice the logarithm of how much likelie
 // The same of windows. Each has as many columns to fit noise with, so chance alone makes this much of a difference, and what is less apart is not
 // told apart.
 constexpr double window_certain = 20;
-constexpr double doubt = 0.4;         // how likely another window is that the readings do not speak against
+constexpr double doubt = 0.4;  // how likely another window is that the readings do not speak against
 // Averaging windows that sensors of GPUs were found to have. Source: Yang, Adamek, Armour, Part-time power measurements, arXiv 2312.02741.
 const Duration known_windows[] = {milliseconds(10), milliseconds(25), milliseconds(100), seconds(1)};
 
@@ -76,7 +76,6 @@ std::vector<double> slope_of_delay(const OperatorQuestion& q, std::span<const Po
   return slope;
 }
 
-
 struct TimingFit {
   Duration delay, window;
   double misfit = 0;
@@ -116,7 +115,6 @@ void set_window(std::vector<PowerReading>& readings, Duration window) {
 Mixes mixes_at(const OperatorQuestion& q, std::span<const PowerReading> readings, Duration late) {
   return mixes_of(q.kinds.size(), q.activities, readings, q.when, {late, q.most_delay}, q.on_static_power);
 }
-
 
 Regression regress_at(const OperatorQuestion& q, std::span<const PowerReading> readings, const Mixes& mixes, Duration delay) {
   const std::size_t width = mixes.kinds + 1;

@@ -22,8 +22,8 @@ struct TimingDoubt {
 };
 
 struct MeterTiming {
-  Duration delay;    // 0 where none is clearly better
-  Duration window;   // 0 where that of the readings is not less likely than another
+  Duration delay;  // 0 where none is clearly better
+  Duration window;  // 0 where that of the readings is not less likely than another
   std::vector<TimingDoubt> doubts;
 };
 

@@ -183,8 +183,10 @@ void add_notes(OperatorPowers& result, const OperatorQuestion& q, const Regressi
   if (!result.doubted.empty()) {
     std::string windows;
     for (const Duration window : result.doubted)
-      windows += (windows.empty() ? "" : ", ") + (window == Duration{} ? "as is said of it" : fmt::format("{:.0f} ms", to_seconds(window) * 1e3));
-    result.notes.push_back(fmt::format("the readings do not tell how long the meter averages ({} would fit as well): intervals are wider for it", windows));
+      windows +=
+          (windows.empty() ? "" : ", ") + (window == Duration{} ? "as is said of it" : fmt::format("{:.0f} ms", to_seconds(window) * 1e3));
+    result.notes.push_back(
+        fmt::format("the readings do not tell how long the meter averages ({} would fit as well): intervals are wider for it", windows));
   }
   if (changed)
     result.notes.push_back(

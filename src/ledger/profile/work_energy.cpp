@@ -169,8 +169,12 @@ WorkEnergy work_energy(const Profile& profile, const ActivitySide& side, const s
       columns = columns_of(profile, side);
       activities = activities_of(profile, side, *columns, clock);
     }
-    OperatorQuestion question{columns->names, activities,     std::move(readings->readings),
-                              when,           *row_energy[i], side.device<0, clock.error> agreeing_clocks ? clock.error : Duration{},
+    OperatorQuestion question{columns->names,
+                              activities,
+                              std::move(readings->readings),
+                              when,
+                              *row_energy[i],
+                              side.device<0, clock.error> agreeing_clocks ? clock.error : Duration{},
                               readings->averaged};
     const OperatorPowers powers = activities.size() > most_activities ? OperatorPowers{} : solve_operators(question);
     if (powers.solved)

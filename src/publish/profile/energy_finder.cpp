@@ -11,7 +11,8 @@ EnergyFinder::EnergyFinder(const Profile& profile, const ProfileAccount& account
   for (std::size_t side = 0; side < account.merged_works.size(); ++side)
     for (std::size_t work = 0; work < account.merged_works[side].size(); ++work)
       if (!account.merged_works[side][work].empty())
-        together_[{account.activity[side].device, profile.name(account.activity[side].works[work].name)}] = account.merged_works[side][work];
+        together_[{account.activity[side].device, profile.name(account.activity[side].works[work].name)}] =
+            account.merged_works[side][work];
 }
 
 std::optional<EventJoules> EnergyFinder::find(std::uint32_t track, std::int64_t begin, std::int64_t duration, std::string_view name) const {
@@ -29,7 +30,8 @@ std::optional<EventJoules> EnergyFinder::find(std::uint32_t track, std::int64_t 
   }
   if (duration <= 0) return std::nullopt;
   // Steps and ranges were put aside, and summaries are paid for by nobody: what was burnt meanwhile is still theirs to tell.
-  return EventJoules{to_joules(source_->ledger.counted({source_->clock.at(begin), source_->clock.at(begin + duration)})), 0, true, false, {}};
+  return EventJoules{
+      to_joules(source_->ledger.counted({source_->clock.at(begin), source_->clock.at(begin + duration)})), 0, true, false, {}};
 }
 
 }  // namespace joulery

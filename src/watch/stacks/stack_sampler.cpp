@@ -18,6 +18,7 @@
 namespace joulery {
 namespace {
 
+constexpr std::int32_t this_thread = 0;           // as perf_event_open calls it
 constexpr unsigned ring_log_pages = 7;            // 512 KiB per CPU: what an unprivileged user may lock
 constexpr std::uint32_t stack_bytes = 16 * 1024;  // of the user's stack, copied with each sample: some 40 Python frames
 constexpr auto look_every = std::chrono::milliseconds(20);
@@ -85,7 +86,8 @@ perf_event_attr attributes(int per_second, bool kernel_too) {
   attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER;
   attr.sample_stack_user = stack_bytes;
   attr.sample_regs_user = 1;  // one register: with none, kernels refuse to copy the stack of some threads
-  attr.inherit = 1;
+  // Opened on our own thread, which never becomes another program: only what it starts is sampled, from its exec on.
+  attr.inherit = attr.disabled = attr.enable_on_exec = 1;
   attr.mmap = attr.mmap2 = 1;
   attr.task = 1;
   attr.comm = attr.comm_exec = 1;
@@ -109,11 +111,9 @@ struct StackHash {
 
 class PerfStackSampler final : public StackSampler {
  public:
-  PerfStackSampler(std::vector<PerfRing> rings, std::int32_t pid, int per_second, bool kernel_too) : rings_(std::move(rings)) {
+  PerfStackSampler(std::vector<PerfRing> rings, int per_second, bool kernel_too) : rings_(std::move(rings)) {
     run_.period = nanoseconds(1'000'000'000 / per_second);
     run_.kernel_too = kernel_too;
-    std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), run_.names[pid]);
-    for (CodeMapping& mapping : read_code(pid).files) run_.mappings.push_back(std::move(mapping));
     reader_ = std::jthread([this](const std::stop_token& stop) { read(stop); });
   }
   ~PerfStackSampler() override = default;
@@ -249,11 +249,11 @@ class PerfStackSampler final : public StackSampler {
   std::jthread reader_;
 };
 
-Result<std::vector<PerfRing>> open_rings(std::int32_t pid, int per_second, bool kernel_too) {
+Result<std::vector<PerfRing>> open_rings(int per_second, bool kernel_too) {
   std::vector<PerfRing> rings;
   const long cpus = std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF));
   for (int cpu = 0; cpu < cpus; ++cpu) {
-    auto ring = PerfRing::open(attributes(per_second, kernel_too), pid, cpu, ring_log_pages);
+    auto ring = PerfRing::open(attributes(per_second, kernel_too), this_thread, cpu, ring_log_pages);
     if (ring)
       rings.push_back(*std::move(ring));
     else if (ring.error().code == ErrorCode::permission || cpu + 1 == cpus) {
@@ -273,10 +273,10 @@ std::string sampling_remedy(int paranoid) {
   return "a container's seccomp profile may forbid perf_event_open: allow it, or add CAP_PERFMON";
 }
 
-Result<std::unique_ptr<StackSampler>> StackSampler::start(std::int32_t pid, int per_second) {
+Result<std::unique_ptr<StackSampler>> StackSampler::start(int per_second) {
   bool kernel_too = true;
-  auto rings = open_rings(pid, per_second, kernel_too);
-  if (!rings && rings.error().code == ErrorCode::permission) rings = open_rings(pid, per_second, kernel_too = false);
+  auto rings = open_rings(per_second, kernel_too);
+  if (!rings && rings.error().code == ErrorCode::permission) rings = open_rings(per_second, kernel_too = false);
   if (!rings) {
     Error error = rings.error();
     error.what = "cannot sample stacks: " + error.what;
@@ -285,13 +285,7 @@ Result<std::unique_ptr<StackSampler>> StackSampler::start(std::int32_t pid, int 
     if (error.code == ErrorCode::permission) error.hint = sampling_remedy(paranoid);
     return std::unexpected(std::move(error));
   }
-  return std::make_unique<PerfStackSampler>(*std::move(rings), pid, per_second, kernel_too);
-}
-
-Result<void> check_sampling() {
-  const auto tried = StackSampler::start(static_cast<std::int32_t>(::getpid()), 1);
-  if (!tried) return std::unexpected(tried.error());
-  return {};
+  return std::make_unique<PerfStackSampler>(*std::move(rings), per_second, kernel_too);
 }
 
 }  // namespace joulery

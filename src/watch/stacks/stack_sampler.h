@@ -52,16 +52,13 @@ struct SampledRun {
 
 class StackSampler {
  public:
-  // Begins with `pid`, which has just started; `per_second`: samples per second of CPU time. Errors: permission, with the exact remedy;
-  // unsupported.
-  static Result<std::unique_ptr<StackSampler>> start(std::int32_t pid, int per_second);
+  // Waits for the command that the calling thread starts next, and begins when that becomes its program, so that nothing it starts is
+  // missed. `per_second`: samples per second of CPU time. Errors: permission, with the exact remedy; unsupported.
+  static Result<std::unique_ptr<StackSampler>> start(int per_second);
   virtual ~StackSampler() = default;
   // After the command has ended: what was seen.
   virtual SampledRun finish() = 0;
 };
-
-// Whether stacks may be sampled here: before a command runs for nothing. Errors: those of start().
-Result<void> check_sampling();
 
 // What to do where the kernel refuses, at this level of kernel.perf_event_paranoid.
 std::string sampling_remedy(int paranoid);

@@ -205,7 +205,8 @@ TEST(OperatorPowers, SumToTheWholeToTheMicrojoule) {
 }
 
 TEST(OperatorPowers, TooFewReadingsShareByTime) {
-  OperatorQuestion question{{"a", "b"}, {{0, within(0, 1), 1}, {1, within(1, 4), 1}}, {{within(0, 2), 100}}, within(0, 4), {}, false, {}, false};
+  OperatorQuestion question{{"a", "b"}, {{0, within(0, 1), 1}, {1, within(1, 4), 1}}, {{within(0, 2), 100}}, within(0, 4), {}, false, {},
+                            false};
   question.whole = {joules(400), joules(390), joules(410)};
   const OperatorPowers powers = solve_operators(question);
   EXPECT_FALSE(powers.solved);

@@ -163,13 +163,13 @@ inline SyntheticWorld world_of(std::uint64_t seed) {
 
 // How well solved powers fit the truth, over groups and over kinds with at least 3 % of the time.
 struct SyntheticScore {
-  int groups = 0, within = 0, covered = 0;     // groups; within 5 %; truth inside the 90 % interval
+  int groups = 0, within = 0, covered = 0;  // groups; within 5 %; truth inside the 90 % interval
   int kinds = 0, alone = 0, alone_within = 0;  // kinds; told apart; told apart and within 5 %
-  int kinds_within = 0, kinds_covered = 0;     // kinds by their own likeliest power, whether told apart or not; by their own interval
-  int kinds_by_group = 0;                      // kinds within 5 % when each is taken at its group's mean power
-  int unusual = 0, unusual_covered = 0;        // of each world the kinds that burn most and least, where not told apart
-  int warned = 0;                              // worlds in which something is wrong, and said so
-  double worst = 0;                            // greatest relative error of a group
+  int kinds_within = 0, kinds_covered = 0;  // kinds by their own likeliest power, whether told apart or not; by their own interval
+  int kinds_by_group = 0;  // kinds within 5 % when each is taken at its group's mean power
+  int unusual = 0, unusual_covered = 0;  // of each world the kinds that burn most and least, where not told apart
+  int warned = 0;  // worlds in which something is wrong, and said so
+  double worst = 0;  // greatest relative error of a group
 };
 
 inline bool covers(Power low, double truth, Power high) { return to_watts(low) <= truth && truth <= to_watts(high); }

@@ -113,7 +113,8 @@ TEST(Gauge, AnOutageEndsOneStretchAndBeginsAnother) {
 
 TEST(Gauge, ShorterThanItsWindowReadingsCountAsTheyAre) {
   const std::vector<MonoTime> times{at(0), at(0.2), at(0.4)};
-  const Track track = integrate_gauge(sensor(milliseconds(100), seconds(1)), times, std::vector<std::int64_t>{100'000, 120'000, 140'000}, {});
+  const Track track =
+      integrate_gauge(sensor(milliseconds(100), seconds(1)), times, std::vector<std::int64_t>{100'000, 120'000, 140'000}, {});
   EXPECT_NEAR(energy(track, 0, 0.4), 48, 1e-5);  // the trapezoid: 0.2 × 110 + 0.2 × 130
 }
 
