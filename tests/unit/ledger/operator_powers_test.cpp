@@ -135,12 +135,12 @@ TEST(OperatorPowers, MergedGroupsAreNamed) {
     if (k < gpu.question.kinds.size()) { EXPECT_NE(powers.notes[0].find(gpu.question.kinds[k]), std::string::npos) << powers.notes[0]; }
 }
 
-// A counter's error at a tick is given back at the next one.
+// A counter's error at a tick is given back at the next one. Of some 700 groups each, where chance makes 1.2 % of difference.
 TEST(OperatorPowers, ErrorsThatDependOnEachOtherAreAllowedFor) {
-  const SyntheticScore counter = play(40, [](SyntheticWorld& world) { world.echo = -0.9, world.seconds = 300; });
+  const SyntheticScore counter = play(130, [](SyntheticWorld& world) { world.echo = -0.9, world.seconds = 200; });
   EXPECT_GE(percent(counter.covered, counter.groups), 87);
   EXPECT_LE(percent(counter.covered, counter.groups), 93);
-  const SyntheticScore slow = play(40, [](SyntheticWorld& world) { world.echo = 0.8, world.seconds = 300; });
+  const SyntheticScore slow = play(110, [](SyntheticWorld& world) { world.echo = 0.8, world.seconds = 200; });
   EXPECT_GE(percent(slow.covered, slow.groups), 87);
   EXPECT_LE(percent(slow.covered, slow.groups), 93);
 }
